@@ -1,0 +1,48 @@
+//! Making a branch: a fork of the manifest, then the document that makes it exist.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Reason, Result};
+use crate::format::ref_json::{ForkPoint, RefDoc};
+use crate::manifest::branches;
+use crate::model::branch::check_name;
+use crate::model::{Actor, BranchInfo, ReadSelector};
+use crate::read;
+use crate::txn::Core;
+
+/// Makes branch `name` at a state of the graph. Copies nothing; costs the same at any size, history and
+/// number of types.
+///
+/// # Errors
+/// [`Reason::InvalidName`], [`Reason::BranchExists`], or the selector's.
+pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &Actor) -> Result<BranchInfo> {
+    core.ensure_writable()?;
+    check_name(name)?;
+    // Refused here for the price of one read; the document's own condition decides.
+    if name == crate::model::branch::MAIN
+        || branches::read(&core.store, name).await?.is_some_and(|e| !e.doc.deleted)
+    {
+        return Err(Error::new(Reason::BranchExists, format!("branch {name:?} exists already")).with("branch", name));
+    }
+    let view = read::snapshot::resolve_view(core, from).await?;
+    let origin = &view.snapshot;
+    let lance_branch = core.fresh_id();
+    core.store.fork_only(view.table(), &lance_branch).await?;
+    let doc = RefDoc {
+        branch_id: core.fresh_id(),
+        lance_branch,
+        parent: origin.branch.name.clone(),
+        forked_from: ForkPoint {
+            lance_branch: origin.branch.lance_branch.clone(),
+            manifest_version: origin.version,
+            commit: origin.head().to_string(),
+        },
+        created_at: core.now(),
+        actor: actor.0.clone(),
+        root: origin.head().to_string(),
+        deleted: false,
+    };
+    branches::create(&core.store, name, &doc).await?;
+    core.heads.forget(name);
+    Ok(super::list::describe(name, &doc, origin.head()))
+}

@@ -1,0 +1,104 @@
+//! Deleting a branch: close its lineage, then mark its document.
+//!
+//! The closing commit comes first, so that a writer waiting for the branch finds it closed instead of
+//! committing into the void. The files stay until a cleanup finds them unused: readers of this and other
+//! processes may hold the branch's snapshots, and branches forked from it share its files.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::error::{Error, Reason, Result};
+use crate::format::commit_row::CommitExtras;
+use crate::manifest::branches::{self, RefEntry};
+use crate::manifest::{View, resolve};
+use crate::model::branch::MAIN;
+use crate::model::{Actor, WriteOptions};
+use crate::store::object_log::Put;
+use crate::txn::{Action, Core, Prepared, commit};
+
+/// Deletes branch `name`.
+///
+/// # Errors
+/// [`Reason::BranchProtected`] for main, [`Reason::BranchNotFound`], or the store's.
+pub async fn delete(core: &Arc<Core>, name: &str, force: bool, actor: &Actor) -> Result<()> {
+    core.ensure_writable()?;
+    if name == MAIN {
+        return Err(Error::new(Reason::BranchProtected, "main cannot be deleted").with("branch", name));
+    }
+    let entry = match branches::read(&core.store, name).await {
+        Ok(Some(entry)) if !entry.doc.deleted => entry,
+        Ok(_) => return Err(branches::not_found(&core.store, name).await),
+        Err(e) if force && e.reason() == Reason::DataCorrupt => {
+            return core.store.log().delete(&crate::format::paths::branch(name)).await;
+        }
+        Err(e) => return Err(e),
+    };
+    match close(core, &entry, actor).await {
+        Ok(()) => {}
+        Err(e) if force => {
+            tracing::warn!(branch = name, error = %e, "a branch was removed without closing its lineage");
+        }
+        Err(e) => return Err(e),
+    }
+    core.heads.forget(name);
+    match branches::mark_deleted(&core.store, &entry).await? {
+        Put::Done => Ok(()),
+        // Somebody else finished it, or made the name anew since.
+        Put::Refused => match branches::read(&core.store, name).await? {
+            Some(now) if !now.doc.deleted && now.doc.branch_id == entry.doc.branch_id => Err(Error::new(
+                Reason::StoreUnavailable,
+                format!("the document of branch {name:?} could not be marked; delete it again"),
+            )),
+            _ => Ok(()),
+        },
+    }
+}
+
+/// Publishes the closing commit, unless it stands already.
+async fn close(core: &Arc<Core>, entry: &RefEntry, actor: &Actor) -> Result<()> {
+    match resolve::newest(&core.store, &entry.identity()).await? {
+        Some(view) if view.snapshot.is_closed() => return Ok(()),
+        Some(_) => {}
+        None => {
+            return Err(Error::new(
+                Reason::DataCorrupt,
+                format!("the lineage of branch {:?} is gone; delete it with force", entry.name),
+            ));
+        }
+    }
+    let options = WriteOptions {
+        branch: entry.name.clone(),
+        message: "branch deleted".to_string(),
+        actor: actor.clone(),
+        ..WriteOptions::default()
+    };
+    let mut action = Close { branch_id: entry.doc.branch_id.clone() };
+    match commit::commit(core, &mut action, &options).await {
+        Ok(_) => Ok(()),
+        // Closed by somebody else in between.
+        Err(e) if e.reason() == Reason::BranchNotFound => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+struct Close {
+    branch_id: String,
+}
+
+#[async_trait]
+impl Action for Close {
+    fn label(&self) -> &'static str {
+        "branch_delete"
+    }
+
+    async fn prepare(&mut self, _core: &Core, view: &View) -> Result<Option<Prepared>> {
+        if view.snapshot.branch.branch_id != self.branch_id {
+            return Ok(None);
+        }
+        Ok(Some(Prepared {
+            extras: CommitExtras { interfaces: None, closes_branch: true },
+            ..Prepared::default()
+        }))
+    }
+}

@@ -1,0 +1,5 @@
+//! Branches: make, look at, delete.
+
+pub mod create;
+pub mod delete;
+pub mod list;

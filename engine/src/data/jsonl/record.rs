@@ -1,0 +1,221 @@
+//! Turns the tokens of one JSON record into a row.
+//!
+//! Says what a record may hold and what is wrong with one that holds something else.
+
+use std::borrow::Cow;
+
+use crate::data::builder::RowBuilder;
+use crate::data::json_scan::{Kind, Member, Token, string};
+use crate::data::plan::{Slot, TypeNames};
+use crate::data::scalar::quote;
+use crate::data::violations::{Misfit, Violations};
+use crate::error::Reason;
+use crate::model::{EntityKind, TypeRef};
+
+/// Room for strings with escapes, used again for every one.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    name: String,
+    value: String,
+}
+
+/// What stands around a record's data.
+pub(super) struct Envelope<'a> {
+    pub type_position: usize,
+    pub ends: Option<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+type Wrong = (Reason, String);
+
+fn wrong<T>(description: impl Into<String>) -> Result<T, Wrong> {
+    Err((Reason::InvalidRecord, description.into()))
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads a record's own members.
+    pub(super) fn read(
+        text: &'a str,
+        members: &[Member],
+        names: &TypeNames,
+    ) -> Result<Self, Wrong> {
+        let (mut node, mut edge, mut from, mut to, mut data) = (None, None, None, None, None);
+        for Member { key, value } in members {
+            let name = decode(text, *key);
+            let place = match &*name {
+                "type" => &mut node,
+                "edge" => &mut edge,
+                "from" => &mut from,
+                "to" => &mut to,
+                "data" => &mut data,
+                "id" => return wrong("id stands inside data, not beside it"),
+                other => {
+                    let name = quote(other);
+                    return wrong(format!(
+                        "a record has no member {name}; properties stand inside data"
+                    ));
+                }
+            };
+            if place.replace(*value).is_some() {
+                return wrong(format!("{name} is given twice"));
+            }
+        }
+        if let Some(data) = data.filter(|data: &Token| data.kind != Kind::Object) {
+            return wrong(format!(
+                "data: found {}, expected an object",
+                data.kind.name()
+            ));
+        }
+        match (node, edge) {
+            (Some(node), None) => {
+                if from.or(to).is_some() {
+                    return wrong(
+                        "from and to belong to edges; a record of an edge starts with edge, not type",
+                    );
+                }
+                let type_position = find(text, node, EntityKind::Node, names)?;
+                Ok(Self {
+                    type_position,
+                    ends: None,
+                })
+            }
+            (None, Some(edge)) => {
+                let type_position = find(text, edge, EntityKind::Edge, names)?;
+                let type_name = &names.get(type_position).name;
+                let from = end(text, from, type_name, "from")?;
+                let to = end(text, to, type_name, "to")?;
+                Ok(Self {
+                    type_position,
+                    ends: Some((from, to)),
+                })
+            }
+            (Some(_), Some(_)) => {
+                wrong("a record is of a node or of an edge; type and edge exclude each other")
+            }
+            (None, None) => {
+                wrong("the record names no type; a node has type, an edge has edge, from and to")
+            }
+        }
+    }
+}
+
+fn decode(text: &str, token: Token) -> Cow<'_, str> {
+    if token.kind != Kind::Escaped {
+        return Cow::Borrowed(&text[token.start..token.end]);
+    }
+    let mut scratch = String::new();
+    string(text, token, &mut scratch);
+    Cow::Owned(scratch)
+}
+
+fn is_string(token: Token) -> bool {
+    matches!(token.kind, Kind::Plain | Kind::Escaped)
+}
+
+fn find(text: &str, token: Token, kind: EntityKind, names: &TypeNames) -> Result<usize, Wrong> {
+    if !is_string(token) {
+        let member = if kind == EntityKind::Node {
+            "type"
+        } else {
+            "edge"
+        };
+        return wrong(format!(
+            "{member}: found {}, expected the name of a type",
+            token.kind.name()
+        ));
+    }
+    let name = decode(text, token);
+    names.position(kind, &name).ok_or_else(|| {
+        let type_ref = TypeRef {
+            kind,
+            name: name.into_owned(),
+        };
+        (Reason::TypeNotFound, names.unknown(&type_ref))
+    })
+}
+
+fn end<'a>(
+    text: &'a str,
+    token: Option<Token>,
+    type_name: &str,
+    name: &str,
+) -> Result<Cow<'a, str>, Wrong> {
+    match token {
+        Some(token) if is_string(token) => Ok(decode(text, token)),
+        None => Err((
+            Reason::RequiredViolation,
+            format!("{type_name} lacks {name}, the id of a node"),
+        )),
+        Some(token) => {
+            let found = token.kind.name();
+            Err((
+                Reason::TypeMismatch,
+                format!("{type_name}.{name}: found {found}, expected the id of a node, a string"),
+            ))
+        }
+    }
+}
+
+/// Adds a record's row. What is wrong with it goes to `violations`.
+pub(super) fn add_row(
+    number: u64,
+    text: &str,
+    envelope: &Envelope<'_>,
+    data: &[Member],
+    builder: &mut RowBuilder,
+    scratch: &mut Scratch,
+    violations: &mut Violations,
+) {
+    let plan = builder.plan().clone();
+    let type_name = &plan.ty.name;
+    let Scratch {
+        name: name_room,
+        value: room,
+    } = scratch;
+    for Member { key, value } in data {
+        let name = string(text, *key, name_room);
+        let problem = match plan.slot(name) {
+            Some(Slot::Property(at)) => match builder.mention(at, value.end - value.start) {
+                Some(column) => match column.push_json(text, *value, room) {
+                    Ok(()) => continue,
+                    Err(misfit) => (misfit.reason, format!("{type_name}.{name}: {misfit}")),
+                },
+                None => (
+                    Reason::InvalidRecord,
+                    format!("{type_name}.{name} is given twice"),
+                ),
+            },
+            Some(Slot::Id) => match set_id(text, *value, builder, room) {
+                Ok(()) => continue,
+                Err((reason, what)) => (reason, format!("{type_name}.id: {what}")),
+            },
+            Some(Slot::Src | Slot::Dst) | None => (Reason::PropertyNotFound, plan.unknown(name)),
+        };
+        builder.spoil();
+        violations.at_record(number, problem.0, || problem.1);
+    }
+    let ends = envelope.ends.as_ref().map(|(from, to)| (&**from, &**to));
+    builder.end_row(number, ends);
+}
+
+// A null id is as good as none.
+fn set_id(
+    text: &str,
+    token: Token,
+    builder: &mut RowBuilder,
+    room: &mut String,
+) -> Result<(), Wrong> {
+    if token.kind == Kind::Null {
+        return Ok(());
+    }
+    if !is_string(token) {
+        let misfit = Misfit::mismatch(token.kind.name(), "an id, a string");
+        return Err((misfit.reason, misfit.to_string()));
+    }
+    match builder.set_id(string(text, token, room)) {
+        true => Ok(()),
+        false => wrong("it is given twice"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! The manifest row of a graph commit, and of a branch's head.
+
+use serde::{Deserialize, Serialize};
+
+use super::manifest_row::{ManifestRow, ObjectType};
+use crate::error::{Error, Reason, Result};
+use crate::model::{Actor, CommitInfo, TypeCounts, TypeRef};
+
+/// The metadata of a `graph_commit` row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct CommitMetadata {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    merged_parent: Option<String>,
+    branch: String,
+    actor: String,
+    created_at: i64,
+    operation: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    message: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    request_id: String,
+    manifest_version: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lance_branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<(String, u64, u64, u64)>,
+    // Interface declarations, on commits that set the schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interfaces: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    closes_branch: bool,
+}
+
+/// What a commit row says beyond the commit itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommitExtras {
+    /// Interface declarations, if this commit set the schema.
+    pub interfaces: Option<Vec<String>>,
+    /// Nothing may follow on the branch.
+    pub closes_branch: bool,
+}
+
+/// The row of a commit.
+///
+/// # Errors
+/// None in practice.
+pub fn encode(commit: &CommitInfo, extras: &CommitExtras) -> Result<ManifestRow> {
+    let metadata = CommitMetadata {
+        parent: commit.parents.first().cloned(),
+        merged_parent: commit.parents.get(1).cloned(),
+        branch: commit.branch.clone(),
+        actor: commit.actor.0.clone(),
+        created_at: commit.created_at,
+        operation: commit.operation.clone(),
+        message: commit.message.clone(),
+        request_id: commit.request_id.clone(),
+        manifest_version: commit.manifest_version,
+        lance_branch: commit.lance_branch.clone(),
+        changes: commit
+            .counts
+            .iter()
+            .map(|c| (c.type_ref.to_string(), c.inserted, c.updated, c.deleted))
+            .collect(),
+        interfaces: extras.interfaces.clone(),
+        closes_branch: extras.closes_branch,
+    };
+    let text = serde_json::to_string(&metadata)
+        .map_err(|e| Error::internal("a commit does not serialize").caused_by(e))?;
+    Ok(lineage_row(commit.id.clone(), ObjectType::GraphCommit, text))
+}
+
+/// Reads a commit row.
+///
+/// # Errors
+/// [`Reason::DataCorrupt`].
+pub fn decode(row: &ManifestRow) -> Result<(CommitInfo, CommitExtras)> {
+    let corrupt = || Error::new(Reason::DataCorrupt, format!("the commit row {} is damaged", row.object_id));
+    let text = row.metadata.as_deref().ok_or_else(corrupt)?;
+    let m: CommitMetadata = serde_json::from_str(text).map_err(|e| corrupt().caused_by(e))?;
+    let counts = m
+        .changes
+        .into_iter()
+        .map(|(key, inserted, updated, deleted)| {
+            let type_ref = TypeRef::parse(&key).ok_or_else(corrupt)?;
+            Ok(TypeCounts { type_ref, inserted, updated, deleted })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let commit = CommitInfo {
+        id: row.object_id.clone(),
+        parents: m.parent.into_iter().chain(m.merged_parent).collect(),
+        branch: m.branch,
+        actor: Actor(m.actor),
+        created_at: m.created_at,
+        message: m.message,
+        request_id: m.request_id,
+        operation: m.operation,
+        counts,
+        manifest_version: m.manifest_version,
+        lance_branch: m.lance_branch,
+    };
+    Ok((commit, CommitExtras { interfaces: m.interfaces, closes_branch: m.closes_branch }))
+}
+
+/// The row that names a branch's newest commit.
+pub fn head(branch: &str, commit: &str) -> ManifestRow {
+    lineage_row(head_id(branch), ObjectType::GraphHead, format!(r#"{{"commit":"{commit}"}}"#))
+}
+
+/// The id of a branch's head row.
+pub fn head_id(branch: &str) -> String {
+    format!("graph_head:{branch}")
+}
+
+fn lineage_row(object_id: String, object_type: ObjectType, metadata: String) -> ManifestRow {
+    ManifestRow {
+        object_id,
+        object_type,
+        location: None,
+        metadata: Some(metadata),
+        table_key: String::new(),
+        table_version: None,
+        table_branch: None,
+        row_count: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> CommitInfo {
+        CommitInfo {
+            id: "01ARZ3NDEKTSV4RRFFQ69G5FAV".into(),
+            parents: vec!["A".into(), "B".into()],
+            branch: "main".into(),
+            actor: Actor("ada".into()),
+            created_at: 5,
+            message: "m".into(),
+            request_id: "r".into(),
+            operation: "load".into(),
+            counts: vec![TypeCounts {
+                type_ref: TypeRef::node("P"),
+                inserted: 1,
+                updated: 2,
+                deleted: 3,
+            }],
+            manifest_version: 7,
+            lance_branch: Some("L".into()),
+        }
+    }
+
+    #[test]
+    fn the_stored_text_is_fixed() {
+        let row = encode(&sample(), &CommitExtras::default()).unwrap();
+        assert_eq!(
+            row.metadata.as_deref().unwrap(),
+            r#"{"parent":"A","merged_parent":"B","branch":"main","actor":"ada","created_at":5,"operation":"load","message":"m","request_id":"r","manifest_version":7,"lance_branch":"L","changes":[["node:P",1,2,3]]}"#
+        );
+        assert_eq!(decode(&row).unwrap().0, sample());
+    }
+
+    #[test]
+    fn damaged_rows_are_named() {
+        let mut row = encode(&sample(), &CommitExtras::default()).unwrap();
+        for text in ["", "{}", "[]", r#"{"branch":1}"#] {
+            row.metadata = Some(text.into());
+            let error = decode(&row).unwrap_err();
+            assert_eq!(error.reason(), Reason::DataCorrupt);
+            assert!(error.message().contains(&row.object_id));
+        }
+    }
+}

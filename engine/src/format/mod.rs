@@ -1,0 +1,13 @@
+//! Every shape the engine persists. Pure: bytes and batches in, values out. A change here changes what
+//! other releases read, so each shape has a test with its exact text.
+
+pub mod arrow;
+pub mod commit_row;
+pub mod intent_json;
+pub mod manifest_row;
+pub mod paths;
+pub mod recovery_row;
+pub mod ref_json;
+pub mod snapshot_json;
+pub mod stamp;
+pub mod type_json;

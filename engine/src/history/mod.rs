@@ -1,0 +1,3 @@
+//! The commits of a graph.
+
+pub mod log;

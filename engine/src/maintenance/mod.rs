@@ -1,0 +1,3 @@
+//! Looking after a graph.
+
+pub mod verify;

@@ -1,0 +1,164 @@
+//! The newest view of every branch in use, kept warm.
+//!
+//! A warm branch is confirmed with one existence check for the version after the one known. A branch that
+//! was deleted ends in a closing version, so the same check discovers that, here and in every other
+//! process, and the branch's document is then read again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use tokio::sync::Mutex as AsyncMutex;
+
+use super::lineage::Lineage;
+use super::snapshot::BranchIdentity;
+use super::{View, branches, resolve};
+use crate::error::{Error, Reason, Result};
+use crate::format::ref_json::RefDoc;
+use crate::model::branch::MAIN;
+use crate::store::Store;
+
+/// A branch kept warm.
+#[derive(Debug)]
+pub struct Line {
+    /// Which branch.
+    pub identity: BranchIdentity,
+    /// Its document; `None` for main.
+    pub doc: Option<RefDoc>,
+    /// Writers of this process queue here, first come first served.
+    pub queue: Arc<AsyncMutex<()>>,
+    store: Store,
+    view: RwLock<Option<View>>,
+    lineage: AsyncMutex<Option<Lineage>>,
+}
+
+impl Line {
+    fn new(store: Store, identity: BranchIdentity, doc: Option<RefDoc>) -> Arc<Self> {
+        Arc::new(Self {
+            identity,
+            doc,
+            queue: Arc::default(),
+            store,
+            view: RwLock::new(None),
+            lineage: AsyncMutex::new(None),
+        })
+    }
+
+    /// A branch looked at once, outside the registry.
+    pub fn detached(store: Store, identity: BranchIdentity) -> Arc<Self> {
+        Self::new(store, identity, None)
+    }
+
+    fn known(&self) -> Option<View> {
+        self.view.read().ok().and_then(|v| v.clone())
+    }
+
+    /// Makes `view` the known one unless a newer one is known.
+    pub fn offer(&self, view: &View) {
+        if let Ok(mut known) = self.view.write()
+            && known.as_ref().is_none_or(|k| k.snapshot.version < view.snapshot.version)
+        {
+            *known = Some(view.clone());
+        }
+    }
+
+    /// The newest view.
+    ///
+    /// # Errors
+    /// The store's; [`Reason::GraphNotFound`] or [`Reason::BranchNotFound`] if there is none.
+    pub async fn newest(&self) -> Result<View> {
+        if let Some(known) = self.known()
+            && !known.has_successor().await?
+        {
+            return Ok(known);
+        }
+        let view = resolve::newest(&self.store, &self.identity).await?.ok_or_else(|| {
+            let (reason, what) = match self.identity.lance_branch {
+                None => (Reason::GraphNotFound, format!("there is no graph at {}", self.store.root().uri())),
+                Some(_) => (
+                    Reason::BranchNotFound,
+                    format!("the lineage of branch {:?} is gone; `branch delete --force` removes its name", self.identity.name),
+                ),
+            };
+            Error::new(reason, what)
+        })?;
+        self.offer(&view);
+        Ok(view)
+    }
+
+    /// Runs `f` on the lineage up to `view`, reading only what is not in memory yet.
+    ///
+    /// # Errors
+    /// The store's, damage, or a lineage longer than the limit.
+    pub async fn with_lineage<T>(&self, view: &View, f: impl FnOnce(&Lineage) -> T) -> Result<T> {
+        let mut slot = self.lineage.lock().await;
+        let lineage = slot.get_or_insert_with(Lineage::default);
+        lineage.extend(view).await?;
+        Ok(f(lineage))
+    }
+}
+
+/// The branches of one graph.
+#[derive(Debug)]
+pub struct Heads {
+    store: Store,
+    lines: RwLock<HashMap<String, Arc<Line>>>,
+}
+
+impl Heads {
+    /// Nothing warm yet.
+    pub fn new(store: Store) -> Self {
+        Self { store, lines: RwLock::new(HashMap::new()) }
+    }
+
+    /// A live branch and its newest view.
+    ///
+    /// # Errors
+    /// [`Reason::BranchNotFound`], or the store's.
+    pub async fn head(&self, name: &str) -> Result<(Arc<Line>, View)> {
+        if let Some(line) = self.cached(name) {
+            match line.newest().await {
+                Ok(view) if !view.snapshot.is_closed() => return Ok((line, view)),
+                // Deleted, perhaps made again: look afresh.
+                Ok(_) => self.forget(name),
+                Err(e) if e.reason() == Reason::BranchNotFound => self.forget(name),
+                Err(e) => return Err(e),
+            }
+        }
+        let line = self.load(name).await?;
+        let view = line.newest().await?;
+        if view.snapshot.is_closed() {
+            return Err(branches::not_found(&self.store, name).await);
+        }
+        if let Ok(mut lines) = self.lines.write() {
+            let kept = lines.entry(name.to_string()).or_insert_with(|| line.clone());
+            if kept.identity == line.identity {
+                return Ok((kept.clone(), view));
+            }
+            *kept = line.clone();
+        }
+        Ok((line, view))
+    }
+
+    async fn load(&self, name: &str) -> Result<Arc<Line>> {
+        if name == MAIN {
+            return Ok(Line::new(self.store.clone(), BranchIdentity::main(), None));
+        }
+        match branches::read(&self.store, name).await? {
+            Some(entry) if !entry.doc.deleted => {
+                Ok(Line::new(self.store.clone(), entry.identity(), Some(entry.doc)))
+            }
+            _ => Err(branches::not_found(&self.store, name).await),
+        }
+    }
+
+    fn cached(&self, name: &str) -> Option<Arc<Line>> {
+        self.lines.read().ok().and_then(|l| l.get(name).cloned())
+    }
+
+    /// Drops what is known of a branch.
+    pub fn forget(&self, name: &str) {
+        if let Ok(mut lines) = self.lines.write() {
+            lines.remove(name);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The one place that makes anything visible: one strict commit to a branch's manifest.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::StreamExt;
+
+use super::View;
+use super::snapshot::Snapshot;
+use super::tail::{self, TailPlan};
+use super::{invariants, resolve};
+use crate::error::{Error, Result};
+use crate::format::manifest_row::{self, ManifestRow};
+use crate::format::{commit_row, paths, snapshot_json, stamp};
+use crate::store::Store;
+use crate::store::lance::commit::Committed;
+use crate::store::lance::open::Created;
+use crate::store::lance::stage::{GoneRows, NewRows};
+
+/// What a publish did.
+#[derive(Debug)]
+pub enum Published {
+    /// The rows are visible; here is the new view.
+    Landed(View),
+    /// Another version stands where ours would have gone. Nothing was published.
+    Lost,
+}
+
+/// Creates a graph's manifest, holding its first commit, in one atomic step.
+///
+/// # Errors
+/// The store's.
+pub async fn create(store: &Store, rows: &[ManifestRow]) -> Result<Published> {
+    let branch = super::BranchIdentity::main();
+    let snapshot = Snapshot::from_rows(branch.clone(), 1, rows)?;
+    let properties = properties(&snapshot, "init", 0)?;
+    let mut all = rows.to_vec();
+    all.push(commit_row::head(&branch.name, snapshot.head()));
+    let batch = manifest_row::to_batch(&all)?;
+    match store.create_table(paths::MANIFEST, batch, properties).await? {
+        Created::Done(table) => {
+            stamp::check(table.schema_metadata(), store.root().uri())?;
+            Ok(Published::Landed(View::new(snapshot, table, resolve::empty_cache())))
+        }
+        Created::Exists => Ok(Published::Lost),
+    }
+}
+
+/// Publishes `rows`, which must hold exactly one commit, as the version after `base`.
+///
+/// # Errors
+/// The store's: whether the rows are visible is then unknown until the version is read.
+pub async fn publish(store: &Store, base: &View, rows: Vec<ManifestRow>, operation: &str) -> Result<Published> {
+    let next = base.snapshot.advance(&rows)?;
+    invariants::check_successor(base.snapshot.doc(), next.doc())?;
+    let fragments = base.table.fragments();
+    let counts: Vec<u64> = fragments.iter().map(|f| f.physical_rows).collect();
+    let plan = tail::plan(&counts, rows.len() as u64);
+    let replaced: Vec<u64> = fragments[plan.from..].iter().map(|f| f.id).collect();
+    let layout = lay_out(base, &plan, &replaced, rows).await?;
+    let mut new = NewRows::default();
+    for part in &layout {
+        let mut written = write(store, base, &part.rows).await?;
+        written.keep_row_ids(&part.kept_ids);
+        new.extend(written);
+    }
+    let mut staged = base.table.stage(new, GoneRows::whole_fragments(&base.table, &replaced));
+    staged.set_properties(properties(&next, operation, base.snapshot.version)?);
+    match base.table.commit(store, staged).await? {
+        Committed::Landed(table) => {
+            let view = View::new(next, table, base.rows.clone());
+            if let (Some(last), Some(part)) = (view.table.fragments().last(), layout.last()) {
+                view.remember(last.id, Arc::new(part.rows.clone()));
+            }
+            Ok(Published::Landed(view))
+        }
+        Committed::Taken => Ok(Published::Lost),
+    }
+}
+
+/// The rows of one new fragment; the first of them keep their row ids.
+struct Part {
+    rows: Vec<ManifestRow>,
+    kept_ids: Vec<u64>,
+}
+
+async fn lay_out(base: &View, plan: &TailPlan, replaced: &[u64], new: Vec<ManifestRow>) -> Result<Vec<Part>> {
+    let branch = &base.snapshot.branch.name;
+    let head_id = commit_row::head_id(branch);
+    let mut old = Part { rows: Vec::new(), kept_ids: Vec::new() };
+    let mut head_row_id = None;
+    for (fragment, rows) in replaced.iter().zip(base.rows_of(replaced).await?) {
+        let ids = base.table.row_ids(*fragment)?;
+        if ids.len() != rows.len() {
+            return Err(Error::internal("a manifest fragment lacks row ids"));
+        }
+        for (row, id) in rows.iter().zip(ids) {
+            if row.object_id == head_id {
+                head_row_id = Some(id);
+            } else {
+                old.rows.push(row.clone());
+                old.kept_ids.push(id);
+            }
+        }
+    }
+    let newest = new
+        .iter()
+        .rev()
+        .find(|r| r.object_type == manifest_row::ObjectType::GraphCommit)
+        .ok_or_else(|| Error::internal("a publish without a commit"))?;
+    let head = commit_row::head(branch, &newest.object_id);
+    let mut last = if plan.seal { Part { rows: Vec::new(), kept_ids: Vec::new() } } else { std::mem::replace(&mut old, Part { rows: Vec::new(), kept_ids: Vec::new() }) };
+    // A moved head keeps its row id, which the fragment can only express for a leading run of rows.
+    match head_row_id {
+        Some(id) => {
+            last.rows.push(head);
+            last.kept_ids.push(id);
+            last.rows.extend(new);
+        }
+        None => {
+            last.rows.extend(new);
+            last.rows.push(head);
+        }
+    }
+    let mut parts = Vec::new();
+    if !old.rows.is_empty() {
+        parts.push(old);
+    }
+    parts.push(last);
+    Ok(parts)
+}
+
+async fn write(store: &Store, base: &View, rows: &[ManifestRow]) -> Result<NewRows> {
+    let batch = manifest_row::to_batch(rows)?;
+    let stream = futures::stream::once(async move { Ok(batch) }).boxed();
+    base.table.stage_rows(store, manifest_row::schema(), stream).await
+}
+
+fn properties(snapshot: &Snapshot, operation: &str, base: u64) -> Result<HashMap<String, String>> {
+    Ok(HashMap::from([
+        (snapshot_json::KEY.to_string(), snapshot_json::encode(snapshot.doc())?),
+        (snapshot_json::OPERATION.to_string(), operation.to_string()),
+        (snapshot_json::COMMIT.to_string(), snapshot.head().to_string()),
+        (snapshot_json::BASE.to_string(), base.to_string()),
+    ]))
+}

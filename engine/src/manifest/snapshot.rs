@@ -1,0 +1,258 @@
+//! The visible state of a branch at one manifest version. Pure.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::error::{Error, Reason, Result};
+use crate::format::commit_row;
+use crate::format::manifest_row::{ManifestRow, ObjectType};
+use crate::format::snapshot_json::{SnapshotDoc, TableDoc};
+use crate::format::type_json;
+use crate::model::{EntityType, Schema, TypeRef};
+use crate::store::lance::TableAt;
+
+/// Which branch, in which incarnation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BranchIdentity {
+    /// Its name.
+    pub name: String,
+    /// Its incarnation.
+    pub branch_id: String,
+    /// The Lance branch of the manifest; `None` for main.
+    pub lance_branch: Option<String>,
+}
+
+impl BranchIdentity {
+    /// The branch every graph has.
+    pub fn main() -> Self {
+        let name = crate::model::branch::MAIN.to_string();
+        Self { branch_id: name.clone(), name, lance_branch: None }
+    }
+}
+
+/// Where a type's rows are. A type without a dataset has no rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TablePin {
+    /// The type.
+    pub type_ref: TypeRef,
+    /// The table state; `None` while the type has no dataset.
+    pub at: Option<TableAt>,
+    /// Rows at that state.
+    pub rows: u64,
+}
+
+/// See the module header. Immutable; a read holds one from start to end.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Whose state.
+    pub branch: BranchIdentity,
+    /// The manifest version that shows it.
+    pub version: u64,
+    /// The declared types.
+    pub schema: Arc<Schema>,
+    pins: Arc<HashMap<TypeRef, TablePin>>,
+    doc: SnapshotDoc,
+}
+
+impl Snapshot {
+    /// Reads the published form.
+    ///
+    /// # Errors
+    /// [`Reason::DataCorrupt`].
+    pub fn from_doc(branch: BranchIdentity, version: u64, doc: SnapshotDoc) -> Result<Self> {
+        let schema = Arc::new(decode_schema(&doc)?);
+        Self::assemble(branch, version, doc, schema)
+    }
+
+    fn assemble(branch: BranchIdentity, version: u64, doc: SnapshotDoc, schema: Arc<Schema>) -> Result<Self> {
+        let mut pins = HashMap::with_capacity(doc.tables.len());
+        for table in &doc.tables {
+            let type_ref = parse_key(&table.key)?;
+            let at = table.location.as_ref().filter(|_| table.version > 0).map(|location| TableAt {
+                location: location.clone(),
+                branch: table.branch.clone(),
+                version: table.version,
+            });
+            pins.insert(type_ref.clone(), TablePin { type_ref, at, rows: table.rows });
+        }
+        Ok(Self { branch, version, schema, pins: Arc::new(pins), doc })
+    }
+
+    /// Rebuilds the state from rows in publish order.
+    ///
+    /// # Errors
+    /// [`Reason::DataCorrupt`].
+    pub fn from_rows(branch: BranchIdentity, version: u64, rows: &[ManifestRow]) -> Result<Self> {
+        let empty = SnapshotDoc::new(String::new(), Vec::new(), Vec::new());
+        let doc = apply(empty, rows)?;
+        if doc.commit.is_empty() {
+            return Err(Error::new(Reason::DataCorrupt, "the manifest holds no commit"));
+        }
+        Self::from_doc(branch, version, doc)
+    }
+
+    /// The state after publishing `rows` as the next version.
+    ///
+    /// # Errors
+    /// [`Reason::DataCorrupt`].
+    pub fn advance(&self, rows: &[ManifestRow]) -> Result<Self> {
+        let doc = apply(self.doc.clone(), rows)?;
+        let same_schema = doc.interfaces == self.doc.interfaces
+            && doc.tables.len() == self.doc.tables.len()
+            && doc.tables.iter().zip(&self.doc.tables).all(|(a, b)| a.decl == b.decl);
+        if same_schema {
+            Self::assemble(self.branch.clone(), self.version + 1, doc, self.schema.clone())
+        } else {
+            Self::from_doc(self.branch.clone(), self.version + 1, doc)
+        }
+    }
+
+    /// The same state seen from a branch that was just forked here.
+    #[must_use]
+    pub fn forked(&self, branch: BranchIdentity) -> Self {
+        Self { branch, ..self.clone() }
+    }
+
+    /// The newest commit.
+    pub fn head(&self) -> &str {
+        &self.doc.commit
+    }
+
+    /// Whether the branch was deleted with the newest commit.
+    pub fn is_closed(&self) -> bool {
+        self.doc.closed
+    }
+
+    /// The published form.
+    pub fn doc(&self) -> &SnapshotDoc {
+        &self.doc
+    }
+
+    /// Where a type's rows are.
+    ///
+    /// # Errors
+    /// [`Reason::TypeNotFound`].
+    pub fn pin(&self, type_ref: &TypeRef) -> Result<&TablePin> {
+        let ty = self.ty(type_ref)?;
+        self.pins.get(&ty.type_ref()).ok_or_else(|| unknown_type(&self.schema, type_ref))
+    }
+
+    /// A type's declaration.
+    ///
+    /// # Errors
+    /// [`Reason::TypeNotFound`] with the nearest name.
+    pub fn ty(&self, type_ref: &TypeRef) -> Result<&EntityType> {
+        self.schema.get(type_ref).ok_or_else(|| unknown_type(&self.schema, type_ref))
+    }
+
+    /// Every type's pin, in declaration order.
+    pub fn pins(&self) -> impl Iterator<Item = &TablePin> {
+        self.schema.types.iter().filter_map(|t| self.pins.get(&t.type_ref()))
+    }
+}
+
+/// The error for a type that is not declared, with the nearest name that is.
+pub fn unknown_type(schema: &Schema, type_ref: &TypeRef) -> Error {
+    let near = schema
+        .types
+        .iter()
+        .filter(|t| t.kind == type_ref.kind)
+        .map(|t| (strsim::damerau_levenshtein(&t.name, &type_ref.name), t.name.as_str()))
+        .filter(|(d, name)| *d <= 2.max(name.len() / 3))
+        .min();
+    let hint = near.map(|(_, n)| format!("; did you mean {n:?}?")).unwrap_or_default();
+    Error::new(
+        Reason::TypeNotFound,
+        format!("the schema declares no {} type {:?}{hint}", type_ref.kind, type_ref.name),
+    )
+    .with("type", type_ref)
+}
+
+fn parse_key(key: &str) -> Result<TypeRef> {
+    TypeRef::parse(key)
+        .ok_or_else(|| Error::new(Reason::DataCorrupt, format!("the manifest holds a table key {key:?}")))
+}
+
+fn decode_schema(doc: &SnapshotDoc) -> Result<Schema> {
+    let types = doc.tables.iter().map(|t| type_json::decode_type(&t.decl)).collect::<Result<_>>()?;
+    let interfaces = doc.interfaces.iter().map(|i| type_json::decode_interface(i)).collect::<Result<_>>()?;
+    Ok(Schema { interfaces, types })
+}
+
+fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
+    let corrupt = |row: &ManifestRow| {
+        Error::new(Reason::DataCorrupt, format!("the manifest row {} is damaged", row.object_id))
+    };
+    for row in rows {
+        match row.object_type {
+            ObjectType::Table => {
+                let decl = row.metadata.clone().ok_or_else(|| corrupt(row))?;
+                match doc.tables.iter_mut().find(|t| t.key == row.table_key) {
+                    Some(table) => table.decl = decl,
+                    None => doc.tables.push(TableDoc {
+                        key: row.table_key.clone(),
+                        location: None,
+                        branch: None,
+                        version: 0,
+                        rows: 0,
+                        decl,
+                    }),
+                }
+            }
+            ObjectType::TableVersion => {
+                let table = doc
+                    .tables
+                    .iter_mut()
+                    .find(|t| t.key == row.table_key)
+                    .ok_or_else(|| corrupt(row))?;
+                table.location = Some(row.location.clone().ok_or_else(|| corrupt(row))?);
+                table.branch = row.table_branch.clone();
+                table.version = row.table_version.ok_or_else(|| corrupt(row))?;
+                table.rows = row.row_count.ok_or_else(|| corrupt(row))?;
+            }
+            ObjectType::TableTombstone => doc.tables.retain(|t| t.key != row.table_key),
+            ObjectType::GraphCommit => {
+                let (commit, extras) = commit_row::decode(row)?;
+                doc.commit = commit.id;
+                doc.closed = extras.closes_branch;
+                if let Some(interfaces) = extras.interfaces {
+                    doc.interfaces = interfaces;
+                }
+            }
+            ObjectType::GraphHead => {}
+        }
+    }
+    Ok(doc)
+}
+
+/// The row that publishes a table state.
+pub fn version_row(type_ref: &TypeRef, at: &TableAt, rows: u64, commit: &str) -> ManifestRow {
+    let branch = at.branch.as_deref().unwrap_or_default();
+    ManifestRow {
+        object_id: format!("table_version:{}:{branch}:{}", at.location, at.version),
+        object_type: ObjectType::TableVersion,
+        location: Some(at.location.clone()),
+        metadata: Some(format!(r#"{{"commit":"{commit}"}}"#)),
+        table_key: type_ref.to_string(),
+        table_version: Some(at.version),
+        table_branch: at.branch.clone(),
+        row_count: Some(rows),
+    }
+}
+
+/// The row that registers a type.
+///
+/// # Errors
+/// None in practice.
+pub fn table_row(ty: &EntityType) -> Result<ManifestRow> {
+    Ok(ManifestRow {
+        object_id: format!("table:{}", ty.id),
+        object_type: ObjectType::Table,
+        location: Some(crate::format::paths::dataset(&ty.type_ref(), 0)),
+        metadata: Some(type_json::encode_type(ty)),
+        table_key: ty.type_ref().to_string(),
+        table_version: None,
+        table_branch: None,
+        row_count: None,
+    })
+}

@@ -1,0 +1,72 @@
+//! Commits, actors and what a write reports back. Data only.
+
+use super::entity::TypeRef;
+
+/// Who wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Actor(pub String);
+
+impl Actor {
+    /// Acts for the recovery of interrupted operations.
+    pub fn recovery() -> Self {
+        Self("omnigraph:recovery".to_string())
+    }
+}
+
+impl Default for Actor {
+    fn default() -> Self {
+        Self("anonymous".to_string())
+    }
+}
+
+/// Rows changed in one type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeCounts {
+    /// The type.
+    pub type_ref: TypeRef,
+    /// Entities that did not exist before.
+    pub inserted: u64,
+    /// Entities whose row was rewritten.
+    pub updated: u64,
+    /// Entities that exist no more.
+    pub deleted: u64,
+}
+
+/// One commit of the graph's lineage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// A ULID, greater than its parents'.
+    pub id: String,
+    /// None for the genesis commit, one in the normal case, two for a merge. The first is the branch's
+    /// own previous head.
+    pub parents: Vec<String>,
+    /// The branch it was made on.
+    pub branch: String,
+    /// Who made it.
+    pub actor: Actor,
+    /// When, microseconds since the epoch.
+    pub created_at: i64,
+    /// Free text; empty if none was given.
+    pub message: String,
+    /// The caller's idempotency key; empty if none was given.
+    pub request_id: String,
+    /// What made it: `init`, `load`, `mutate`, `recovery`, ….
+    pub operation: String,
+    /// What it changed, by type.
+    pub counts: Vec<TypeCounts>,
+    /// The version of the branch's manifest that made it visible.
+    pub manifest_version: u64,
+    /// The Lance branch of the manifest that holds it; `None` for main.
+    pub lance_branch: Option<String>,
+}
+
+/// What a write did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// The commit; the branch's unchanged head if nothing changed.
+    pub commit: CommitInfo,
+    /// Whether a commit was made.
+    pub changed: bool,
+    /// Whether this is the receipt of an earlier call with the same request id.
+    pub replayed: bool,
+}

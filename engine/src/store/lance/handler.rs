@@ -1,0 +1,70 @@
+//! A commit handler that never lets Lance look for, or rebase on, newer versions.
+//!
+//! Lance's own commit loop lists what was committed meanwhile and rebases on it, whatever its retry
+//! settings say. With that listing empty, a commit through a handle at version v can only create v + 1,
+//! and the store's create-if-absent is the arbiter: either v + 1 is ours or the commit is refused.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use lance_core::Result;
+use lance_io::object_store::ObjectStore;
+use lance_table::format::{IndexMetadata, Manifest, Transaction};
+use lance_table::io::commit::{
+    CommitError, CommitHandler, ConditionalPutCommitHandler, ManifestLocation, ManifestNamingScheme,
+    ManifestWriter,
+};
+use object_store::path::Path;
+
+/// See the module header.
+pub(super) struct StrictHandler(ConditionalPutCommitHandler);
+
+impl StrictHandler {
+    pub(super) fn shared() -> Arc<dyn CommitHandler> {
+        Arc::new(Self(ConditionalPutCommitHandler))
+    }
+}
+
+impl fmt::Debug for StrictHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StrictHandler")
+    }
+}
+
+#[async_trait]
+impl CommitHandler for StrictHandler {
+    fn is_version_not_found_definitive(&self) -> bool {
+        self.0.is_version_not_found_definitive()
+    }
+
+    fn propagate_commit_error_after_success(&self) -> bool {
+        self.0.propagate_commit_error_after_success()
+    }
+
+    fn list_manifest_locations_since<'a>(
+        &self,
+        _base_path: &Path,
+        _object_store: &'a ObjectStore,
+        _since_version: u64,
+    ) -> BoxStream<'a, Result<ManifestLocation>> {
+        futures::stream::empty().boxed()
+    }
+
+    async fn commit(
+        &self,
+        manifest: &mut Manifest,
+        indices: Option<Vec<IndexMetadata>>,
+        base_path: &Path,
+        object_store: &ObjectStore,
+        manifest_writer: ManifestWriter,
+        naming_scheme: ManifestNamingScheme,
+        transaction: Option<Transaction>,
+    ) -> std::result::Result<ManifestLocation, CommitError> {
+        self.0
+            .commit(manifest, indices, base_path, object_store, manifest_writer, naming_scheme, transaction)
+            .await
+    }
+}

@@ -1,0 +1,131 @@
+//! Lance datasets as this engine uses them: open at a version, stage, commit strictly, scan, fork.
+//!
+//! A [`Table`] is one immutable version of one dataset on one Lance branch. It is never moved to a newer
+//! version: whoever wants one opens it. What Lance would do on its own (rebase a commit on a newer
+//! version, clean up, list for newer versions) is switched off here.
+
+pub mod commit;
+pub mod error;
+pub mod filter;
+mod handler;
+pub mod keys;
+pub mod open;
+pub mod refs;
+pub mod scan;
+pub mod stage;
+pub mod take;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ::lance::Dataset;
+use lance_table::format::{Fragment, RowIdMeta};
+
+use crate::error::Result;
+
+/// Identifies one table state. Versions of different Lance branches are never compared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TableAt {
+    /// The dataset's path below the root.
+    pub location: String,
+    /// The Lance branch; `None` for its main line.
+    pub branch: Option<String>,
+    /// The version on that branch.
+    pub version: u64,
+}
+
+/// One immutable version of one dataset.
+#[derive(Clone, Debug)]
+pub struct Table {
+    dataset: Arc<Dataset>,
+    at: TableAt,
+}
+
+/// One fragment of a table, as far as the layers above may know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FragmentInfo {
+    /// Its id, unique along one lineage and never reused.
+    pub id: u64,
+    /// Rows written, deleted ones included.
+    pub physical_rows: u64,
+    /// Rows that are not deleted.
+    pub live_rows: u64,
+    /// Changes whenever rows of it are deleted.
+    pub deletion_tag: Option<String>,
+}
+
+impl Table {
+    /// Which state this is.
+    pub fn at(&self) -> &TableAt {
+        &self.at
+    }
+
+    /// Its version on its Lance branch.
+    pub fn version(&self) -> u64 {
+        self.at.version
+    }
+
+    /// Rows, by the fragments' own counts. Makes no request.
+    pub fn rows(&self) -> u64 {
+        self.fragments().iter().map(|f| f.live_rows).sum()
+    }
+
+    /// Its fragments in order. Makes no request.
+    pub fn fragments(&self) -> Vec<FragmentInfo> {
+        self.dataset.fragments().iter().map(describe).collect()
+    }
+
+    /// The row ids of a fragment in row order, deleted ones included, as kept in the manifest.
+    ///
+    /// # Errors
+    /// A malformed sequence.
+    pub fn row_ids(&self, fragment: u64) -> Result<Vec<u64>> {
+        let Some(found) = self.dataset.fragments().iter().find(|f| f.id == fragment) else {
+            return Ok(Vec::new());
+        };
+        match &found.row_id_meta {
+            Some(RowIdMeta::Inline(bytes)) => {
+                let sequence = lance_table::rowids::read_row_ids(bytes).map_err(error::convert)?;
+                Ok(sequence.iter().collect())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The properties of the transaction that made this version.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn properties(&self) -> Result<HashMap<String, String>> {
+        let transaction = self.dataset.read_transaction().await.map_err(error::convert)?;
+        Ok(transaction
+            .and_then(|t| t.transaction_properties)
+            .map(|p| p.as_ref().clone())
+            .unwrap_or_default())
+    }
+
+    /// The schema-level metadata of the dataset.
+    pub fn schema_metadata(&self) -> &HashMap<String, String> {
+        &self.dataset.schema().metadata
+    }
+
+    /// The Arrow schema as stored.
+    pub fn arrow_schema(&self) -> arrow_schema::Schema {
+        self.dataset.schema().into()
+    }
+}
+
+fn describe(fragment: &Fragment) -> FragmentInfo {
+    let physical = fragment.physical_rows.unwrap_or(0) as u64;
+    let deleted = fragment
+        .deletion_file
+        .as_ref()
+        .and_then(|d| d.num_deleted_rows)
+        .unwrap_or(0) as u64;
+    FragmentInfo {
+        id: fragment.id,
+        physical_rows: physical,
+        live_rows: physical.saturating_sub(deleted),
+        deletion_tag: fragment.deletion_file.as_ref().map(|d| format!("{}-{}", d.read_version, d.id)),
+    }
+}

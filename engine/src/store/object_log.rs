@@ -1,0 +1,206 @@
+//! Small documents with conditional writes: branch references and intents.
+//!
+//! On object stores the conditions are the store's own conditional puts. On local disk creation is the
+//! file system's exclusive link, and replacement is guarded by an OS file lock, so both hold across
+//! processes. A document's tag identifies its content; it has no meaning beyond equality.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::TryStreamExt;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
+
+use crate::error::{Error, Reason, Result};
+
+/// A document as read.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Its bytes.
+    pub bytes: Bytes,
+    tag: Tag,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Tag {
+    Store(UpdateVersion),
+    Content(u64),
+}
+
+/// What a conditional write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// The document now holds our bytes.
+    Done,
+    /// The condition did not hold; nothing was written.
+    Refused,
+}
+
+/// The documents under one root.
+#[derive(Clone, Debug)]
+pub struct ObjectLog {
+    os: Arc<dyn ObjectStore>,
+    base: Path,
+    local: Option<PathBuf>,
+}
+
+impl ObjectLog {
+    pub(in crate::store) fn new(os: Arc<dyn ObjectStore>, base: Path, local: Option<PathBuf>) -> Self {
+        Self { os, base, local }
+    }
+
+    fn path(&self, name: &str) -> Path {
+        name.split('/').fold(self.base.clone(), |p, s| p.join(s))
+    }
+
+    /// Reads a document; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn read(&self, name: &str) -> Result<Option<Document>> {
+        let got = match self.os.get(&self.path(name)).await {
+            Ok(got) => got,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(e) => return Err(convert(e)),
+        };
+        let version = UpdateVersion { e_tag: got.meta.e_tag.clone(), version: got.meta.version.clone() };
+        let bytes = got.bytes().await.map_err(convert)?;
+        let tag = match self.local {
+            Some(_) => Tag::Content(content_tag(&bytes)),
+            None => Tag::Store(version),
+        };
+        Ok(Some(Document { bytes, tag }))
+    }
+
+    /// Writes a document only if none of this name exists. An answer that was lost is read back: the
+    /// bytes must be unique to this call, so finding them means it was ours.
+    ///
+    /// # Errors
+    /// The store's, when neither the write nor the read-back got an answer.
+    pub async fn create_if_absent(&self, name: &str, bytes: Bytes) -> Result<Put> {
+        let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        let failure = match self.os.put_opts(&self.path(name), bytes.clone().into(), options).await {
+            Ok(_) => return Ok(Put::Done),
+            Err(e @ (object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })) => {
+                (Put::Refused, e)
+            }
+            Err(e) => (Put::Done, e),
+        };
+        match (self.read(name).await?, failure) {
+            (Some(found), _) if found.bytes == bytes => Ok(Put::Done),
+            (Some(_), _) | (None, (Put::Refused, _)) => Ok(Put::Refused),
+            (None, (_, e)) => Err(convert(e)),
+        }
+    }
+
+    /// Replaces a document only if it is still the one that was read.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn replace_if_match(&self, name: &str, read: &Document, bytes: Bytes) -> Result<Put> {
+        if let Some(local) = &self.local {
+            return replace_local(local.clone(), name.to_string(), read.tag.clone(), bytes).await;
+        }
+        let Tag::Store(version) = &read.tag else {
+            return Err(Error::internal("a local document tag met a remote store"));
+        };
+        let options = PutOptions { mode: PutMode::Update(version.clone()), ..PutOptions::default() };
+        match self.os.put_opts(&self.path(name), bytes.clone().into(), options).await {
+            Ok(_) => Ok(Put::Done),
+            Err(e) => match self.read(name).await? {
+                Some(found) if found.bytes == bytes => Ok(Put::Done),
+                Some(found) if found.tag == read.tag => Err(convert(e)),
+                _ => Ok(Put::Refused),
+            },
+        }
+    }
+
+    /// Removes a document; its absence is fine.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn delete(&self, name: &str) -> Result<()> {
+        match self.os.delete(&self.path(name)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(e) => Err(convert(e)),
+        }
+    }
+
+    /// The names of the documents directly or indirectly below `folder`, sorted, relative to it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn list(&self, folder: &str) -> Result<Vec<String>> {
+        let prefix = self.path(folder);
+        let found = self.os.list(Some(&prefix)).try_collect::<Vec<_>>().await;
+        let metas = match found {
+            Ok(metas) => metas,
+            Err(object_store::Error::NotFound { .. }) => Vec::new(),
+            Err(e) => return Err(convert(e)),
+        };
+        let mut names: Vec<String> = metas
+            .iter()
+            .filter_map(|m| {
+                let parts: Vec<_> = m.location.prefix_match(&prefix)?.map(|p| p.as_ref().to_string()).collect();
+                let name = parts.join("/");
+                (!name.is_empty() && !name.ends_with(".lock")).then_some(name)
+            })
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+fn content_tag(bytes: &[u8]) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+async fn replace_local(root: PathBuf, name: String, tag: Tag, bytes: Bytes) -> Result<Put> {
+    let work = move || -> std::io::Result<Put> {
+        let path = name.split('/').fold(root, |p, s| p.join(s));
+        let lock = std::fs::File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path.with_extension("lock"))?;
+        lock.lock()?;
+        let current = match std::fs::read(&path) {
+            Ok(current) => current,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Put::Refused),
+            Err(e) => return Err(e),
+        };
+        if Tag::Content(content_tag(&current)) != tag {
+            return Ok(Put::Refused);
+        }
+        let staged = path.with_extension(format!("{}.tmp", std::process::id()));
+        let mut file = std::fs::File::create(&staged)?;
+        std::io::Write::write_all(&mut file, &bytes)?;
+        // The rename must not become durable before the bytes it points at.
+        file.sync_all()?;
+        std::fs::rename(&staged, &path)?;
+        Ok(Put::Done)
+    };
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|e| Error::internal("a document write was cancelled").caused_by(e))?
+        .map_err(|e| Error::new(Reason::StoreUnavailable, format!("the local disk failed: {e}")).caused_by(e))
+}
+
+pub(in crate::store) fn convert(error: object_store::Error) -> Error {
+    let message = match &error {
+        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
+            "the object store refused the credentials; check them and the bucket's policy".to_string()
+        }
+        object_store::Error::NotFound { path, .. } => format!("the object {path} is missing"),
+        other => format!("the object store failed: {}", first_line(&other.to_string())),
+    };
+    Error::new(Reason::StoreUnavailable, message).caused_by(error)
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(300).collect()
+}

@@ -1,0 +1,103 @@
+//! The one commit path. Every writer, whatever it does, comes through [`commit::commit`].
+//!
+//! An [`Action`] says what it needs and what it would change; the path decides when it may take effect,
+//! takes the branch's turn, applies the effects, publishes, and reports. No action commits for itself.
+
+pub mod commit;
+pub mod core;
+mod turn;
+
+
+use async_trait::async_trait;
+
+pub use self::core::Core;
+
+use crate::error::Result;
+use crate::format::commit_row::CommitExtras;
+use crate::format::manifest_row::ManifestRow;
+use crate::manifest::View;
+use crate::model::{Actor, TypeCounts, TypeRef};
+use crate::store::lance::stage::Staged;
+use crate::store::lance::{Table, TableAt};
+
+/// What a writer wants to do. Prepared anew whenever the state it was prepared on has changed in a way
+/// that matters to it.
+#[async_trait]
+pub trait Action: Send {
+    /// The kind of operation, for the log and the audit.
+    fn label(&self) -> &'static str;
+
+    /// What happens when data it read or writes changed before it took effect.
+    fn on_change(&self) -> OnChange {
+        OnChange::Prepare
+    }
+
+    /// Whether to queue before preparing. Right for small work, which would be wasted if another writer
+    /// came first; wrong for long staging, which nobody should wait for.
+    fn queues_first(&self) -> bool {
+        true
+    }
+
+    /// Whether it is what repairs tables left ahead of their published version.
+    fn restores(&self) -> bool {
+        false
+    }
+
+    /// Who does it, if not the caller.
+    fn actor(&self) -> Option<Actor> {
+        None
+    }
+
+    /// Stages everything on top of `view`; nothing becomes visible. `None` means there is nothing to do.
+    ///
+    /// # Errors
+    /// Whatever makes the operation impossible as asked.
+    async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>>;
+}
+
+/// See [`Action::on_change`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnChange {
+    /// Prepare again, silently and a bounded number of times.
+    Prepare,
+    /// Report a conflict; nothing has happened.
+    Refuse,
+}
+
+/// Staged work: requirements and effects.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// What happens to each table.
+    pub effects: Vec<Effect>,
+    /// Tables that must not change before it takes effect, beside those it writes.
+    pub reads: Vec<TypeRef>,
+    /// What it changes, for the commit and the receipt.
+    pub counts: Vec<TypeCounts>,
+    /// Rows to publish beside the table versions and the commit.
+    pub rows: Vec<ManifestRow>,
+    /// What the commit's row says beside the commit.
+    pub extras: CommitExtras,
+}
+
+/// What happens to one table.
+pub struct Effect {
+    /// The type.
+    pub type_ref: TypeRef,
+    /// The table version it commits on top of.
+    pub base: Table,
+    /// The change, not committed.
+    pub staged: Staged,
+    /// Where a fork made for this change came from.
+    pub fork_from: Option<TableAt>,
+    /// Whether the dataset was made for this change.
+    pub create: bool,
+    /// Told the version that holds the change, once it is published.
+    pub landed: Option<Box<dyn FnOnce(&Table) + Send>>,
+}
+
+impl std::fmt::Debug for Effect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Effect").field("type", &self.type_ref).field("base", self.base.at()).finish_non_exhaustive()
+    }
+}
+

@@ -1,0 +1,237 @@
+//! One turn: claim, confirm, effects, publish, acknowledge, clear. Small, in this order, or not at all.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::{Core, Effect, Prepared};
+use crate::error::{Error, Reason, Result};
+use crate::format::intent_json::{BaseDoc, BranchDoc, EffectDoc, ForkDoc, IntentDoc};
+use crate::format::manifest_row::ManifestRow;
+use crate::format::{commit_row, snapshot_json};
+use crate::id;
+use crate::manifest::heads::Line;
+use crate::manifest::publish::{Published, publish};
+use crate::manifest::snapshot::version_row;
+use crate::manifest::View;
+use crate::model::{Actor, CommitInfo, TypeRef, WriteOptions};
+use crate::recovery::sweep::{self, Settled};
+use crate::store::lance::commit::Committed;
+use crate::store::lance::{Table, TableAt};
+use crate::store::object_log::Put;
+
+/// What a turn is for.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    pub options: WriteOptions,
+    pub label: &'static str,
+    pub actor: Option<Actor>,
+    pub restores: bool,
+}
+
+/// How a turn ended.
+pub(super) enum TurnOutcome {
+    /// The commit is published.
+    Landed(CommitInfo),
+    /// Somebody published first. Nothing happened; the work can be tried on the new head.
+    Moved(Box<Prepared>),
+    /// Somebody holds the turn. Nothing happened.
+    Held(Box<Prepared>, String),
+    /// Somebody decided the operation for us: it was rolled back.
+    Undone,
+    /// Tables stand ahead of what is published; the turn was given up.
+    Ahead(Vec<TypeRef>),
+    /// The same, while restoring just that.
+    AheadWhileRestoring,
+}
+
+pub(super) async fn run(
+    core: Arc<Core>,
+    line: Arc<Line>,
+    parent: View,
+    prepared: Prepared,
+    turn: Turn,
+    guard: OwnedMutexGuard<()>,
+) -> (Result<TurnOutcome>, OwnedMutexGuard<()>) {
+    (take(&core, &line, &parent, prepared, &turn).await, guard)
+}
+
+async fn take(core: &Arc<Core>, line: &Arc<Line>, parent: &View, mut prepared: Prepared, turn: &Turn) -> Result<TurnOutcome> {
+    prepared.effects.sort_by(|a, b| a.type_ref.cmp(&b.type_ref));
+    let operation_id = core.fresh_id();
+    let commit = commit_info(core, line, parent, &prepared, turn);
+    let intent = intent(core, line, parent, &prepared, &commit, &operation_id, turn)?;
+    let claim = intent.claim_id();
+    let running = core.live.start(&operation_id);
+    if core.intents.claim(&intent).await? == Put::Refused {
+        return Ok(TurnOutcome::Held(Box::new(prepared), claim));
+    }
+    match parent.has_successor().await {
+        Ok(false) => {}
+        Ok(true) => {
+            core.intents.clear(&claim).await?;
+            return Ok(TurnOutcome::Moved(Box::new(prepared)));
+        }
+        Err(e) => {
+            clear(core, &claim).await;
+            return Err(e);
+        }
+    }
+    let properties = HashMap::from([
+        (snapshot_json::OPERATION.to_string(), operation_id.clone()),
+        (snapshot_json::COMMIT.to_string(), commit.id.clone()),
+        (snapshot_json::BASE.to_string(), parent.snapshot.version.to_string()),
+    ]);
+    let types: Vec<TypeRef> = prepared.effects.iter().map(|e| e.type_ref.clone()).collect();
+    let mut tables: Vec<(Table, Effect)> = Vec::with_capacity(prepared.effects.len());
+    for mut effect in prepared.effects {
+        let mut staged = effect.staged.clone();
+        staged.set_properties(properties.clone());
+        match effect.base.commit(&core.store, staged).await {
+            Ok(Committed::Landed(table)) => tables.push((table, effect)),
+            Ok(Committed::Taken) => {
+                effect.landed = None;
+                sweep::settle(core, line, &intent).await.map_err(|e| recovery_required(&e, &intent))?;
+                return Ok(if turn.restores { TurnOutcome::AheadWhileRestoring } else { TurnOutcome::Ahead(types) });
+            }
+            Err(e) => {
+                drop(running);
+                return after_failure(core, line, &intent, e, commit).await;
+            }
+        }
+    }
+    match publish(&core.store, parent, intent.rows.clone(), &operation_id).await {
+        Ok(Published::Landed(view)) => {
+            line.offer(&view);
+            for (table, effect) in tables {
+                core.keep_table(&table).await;
+                if let Some(landed) = effect.landed {
+                    landed(&table);
+                }
+            }
+            clear(core, &claim).await;
+            Ok(TurnOutcome::Landed(commit))
+        }
+        Ok(Published::Lost) => match sweep::settle(core, line, &intent).await {
+            Ok(Settled::Committed) => Ok(TurnOutcome::Landed(commit)),
+            Ok(Settled::Undone) => Ok(TurnOutcome::Undone),
+            Err(e) => Err(recovery_required(&e, &intent)),
+        },
+        Err(e) => {
+            drop(running);
+            after_failure(core, line, &intent, e, commit).await
+        }
+    }
+}
+
+/// The store failed after the turn was armed. Recovery decides what became of it, now if the store lets
+/// us, else at the next call.
+async fn after_failure(
+    core: &Arc<Core>,
+    line: &Arc<Line>,
+    intent: &IntentDoc,
+    failure: Error,
+    commit: CommitInfo,
+) -> Result<TurnOutcome> {
+    match sweep::settle(core, line, intent).await {
+        Ok(Settled::Committed) => Ok(TurnOutcome::Landed(commit)),
+        Ok(Settled::Undone) => Err(failure),
+        Err(_) => Err(recovery_required(&failure, intent)),
+    }
+}
+
+fn recovery_required(cause: &Error, intent: &IntentDoc) -> Error {
+    Error::new(
+        Reason::RecoveryRequired,
+        format!(
+            "the store failed while commit {} was being made ({}); the next call on the branch finishes or \
+             undoes it, and looking the commit up tells which",
+            intent.commit,
+            cause.message()
+        ),
+    )
+    .with("operation_id", &intent.operation_id)
+    .with("commit_id", &intent.commit)
+    .with("branch", &intent.branch.name)
+    .retry_after(std::time::Duration::from_millis(500))
+    .caused_by(cause.clone())
+}
+
+async fn clear(core: &Core, claim: &str) {
+    if let Err(e) = core.intents.clear(claim).await {
+        // The operation is decided; a claim on a past version blocks nobody and the next sweep drops it.
+        tracing::warn!(claim, error = %e, "a finished claim could not be cleared");
+    }
+}
+
+fn commit_info(core: &Core, line: &Line, parent: &View, prepared: &Prepared, turn: &Turn) -> CommitInfo {
+    let head = parent.snapshot.head();
+    let now = core.now();
+    CommitInfo {
+        id: id::fresh_above(core.options.ids.as_ref(), now, head),
+        parents: vec![head.to_string()],
+        branch: line.identity.name.clone(),
+        actor: turn.actor.clone().unwrap_or_else(|| turn.options.actor.clone()),
+        created_at: now,
+        message: turn.options.message.clone(),
+        request_id: turn.options.request_id.clone(),
+        operation: turn.label.to_string(),
+        counts: prepared.counts.clone(),
+        manifest_version: parent.snapshot.version + 1,
+        lance_branch: line.identity.lance_branch.clone(),
+    }
+}
+
+fn intent(
+    core: &Core,
+    line: &Line,
+    parent: &View,
+    prepared: &Prepared,
+    commit: &CommitInfo,
+    operation_id: &str,
+    turn: &Turn,
+) -> Result<IntentDoc> {
+    let tables = prepared.effects.iter().map(effect_doc).collect();
+    let mut rows: Vec<ManifestRow> = prepared.rows.clone();
+    for effect in &prepared.effects {
+        let at = TableAt { version: effect.base.version() + 1, ..effect.base.at().clone() };
+        rows.push(version_row(&effect.type_ref, &at, effect.staged.rows_after(), &commit.id));
+    }
+    rows.push(commit_row::encode(commit, &prepared.extras)?);
+    Ok(IntentDoc {
+        format: IntentDoc::FORMAT,
+        operation_id: operation_id.to_string(),
+        label: turn.label.to_string(),
+        actor: commit.actor.0.clone(),
+        writer: core.writer(),
+        branch: BranchDoc {
+            name: line.identity.name.clone(),
+            branch_id: line.identity.branch_id.clone(),
+            lance_branch: line.identity.lance_branch.clone(),
+        },
+        base: BaseDoc {
+            manifest_version: parent.snapshot.version,
+            head: parent.snapshot.head().to_string(),
+        },
+        commit: commit.id.clone(),
+        tables,
+        rows,
+    })
+}
+
+fn effect_doc(effect: &Effect) -> EffectDoc {
+    let at = effect.base.at();
+    EffectDoc {
+        table_key: effect.type_ref.to_string(),
+        location: at.location.clone(),
+        lance_branch: at.branch.clone(),
+        fork_from: effect
+            .fork_from
+            .as_ref()
+            .map(|f| ForkDoc { lance_branch: f.branch.clone(), version: f.version }),
+        create: effect.create,
+        base_version: at.version,
+        effects: vec![effect.staged.uuid().to_string()],
+    }
+}
