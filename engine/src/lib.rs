@@ -16,6 +16,7 @@ pub mod clock;
 pub mod data;
 pub mod engine;
 pub mod error;
+pub mod failpoint;
 pub mod format;
 pub mod graph;
 pub mod history;

@@ -87,3 +87,46 @@ pub const MAX_NEIGHBORS: usize = 100_000;
 
 /// Commits kept in memory per branch for look-ups by id, request id or time.
 pub const MAX_LINEAGE_ENTRIES: usize = 1_000_000;
+
+/// Bytes one batch of a scan aims at. A single larger row still travels whole.
+pub const SCAN_BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// Fragments a scan reads ahead, so that small ones do not each cost a round trip.
+pub const SCAN_FRAGMENT_READAHEAD: usize = 4;
+
+/// Batches a scan decodes at once.
+pub const SCAN_BATCH_READAHEAD: usize = 2;
+
+/// Bytes read but not decoded that a scan holds before it stops asking for more.
+pub const SCAN_IO_BUFFER_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Bytes a sorted scan keeps in memory; what is beyond goes to the machine's temporary folder.
+pub const SORT_MEMORY_BYTES: usize = 128 * 1024 * 1024;
+
+/// Rows that justify one more part of a split scan: fewer are read faster by one reader.
+pub const MIN_PART_ROWS: u64 = 64 * 1024;
+
+/// Columns and sort keys one scan may name.
+pub const MAX_SCAN_COLUMNS: usize = 4 * MAX_PROPERTIES;
+
+/// Ids in one membership filter: enough to spare passes, few enough to plan quickly.
+pub const FILTER_IDS: usize = 1_000;
+
+/// Rows taken by address at once.
+pub const TAKE_ROWS: usize = 1_024;
+
+/// Rows with blobs taken by address at once: their payloads are held together.
+pub const TAKE_BLOB_ROWS: usize = 16;
+
+/// Bytes one chunk of an export aims at. A single longer line still travels whole.
+pub const EXPORT_CHUNK_BYTES: usize = 1024 * 1024;
+
+/// How long a read waits for the index of ids while a writer works with it, before it reads the table
+/// instead.
+pub const KEY_INDEX_PATIENCE: Duration = Duration::from_millis(50);
+
+/// Versions above a published one that a check looks at one by one.
+pub const MAX_VERIFIED_VERSIONS: u64 = 1_000;
+
+/// Problems a check lists for one table. More are counted, not listed.
+pub const MAX_TABLE_PROBLEMS: usize = 20;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::{Clock, SystemClock};
 use crate::id::{IdSource, RandomIds};
-use crate::store::fault::FaultPlan;
+use crate::failpoint::FaultPlan;
 
 /// Everything an engine takes from outside. The default suits production.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Reason, Result};
 use crate::format::ref_json::{ForkPoint, RefDoc};
-use crate::manifest::branches;
-use crate::model::branch::check_name;
+use crate::manifest::{branches, resolve};
+use crate::model::branch::{MAIN, check_name};
 use crate::model::{Actor, BranchInfo, ReadSelector};
 use crate::read;
 use crate::txn::Core;
@@ -19,9 +19,7 @@ pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &A
     core.ensure_writable()?;
     check_name(name)?;
     // Refused here for the price of one read; the document's own condition decides.
-    if name == crate::model::branch::MAIN
-        || branches::read(&core.store, name).await?.is_some_and(|e| !e.doc.deleted)
-    {
+    if name == MAIN || lives(core, name).await? {
         return Err(Error::new(Reason::BranchExists, format!("branch {name:?} exists already")).with("branch", name));
     }
     let view = read::snapshot::resolve_view(core, from).await?;
@@ -45,4 +43,20 @@ pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &A
     branches::create(&core.store, name, &doc).await?;
     core.heads.forget(name);
     Ok(super::list::describe(name, &doc, origin.head()))
+}
+
+/// Whether the name belongs to a live branch. A deletion that stopped half-way, its lineage closed and its
+/// document unmarked, is finished here.
+async fn lives(core: &Core, name: &str) -> Result<bool> {
+    let Some(entry) = branches::read(&core.store, name).await? else { return Ok(false) };
+    if entry.doc.deleted {
+        return Ok(false);
+    }
+    match resolve::newest(&core.store, &entry.identity()).await? {
+        Some(view) if view.snapshot.is_closed() => {
+            branches::mark_deleted(&core.store, &entry).await?;
+            Ok(false)
+        }
+        _ => Ok(true),
+    }
 }

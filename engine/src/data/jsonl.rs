@@ -113,8 +113,8 @@ impl Tables {
         let envelope = record::Envelope::read(text, &record.envelope, &self.names);
         let envelope = match envelope {
             Ok(envelope) => envelope,
-            Err((reason, description)) => {
-                outlet.violations.at_record(number, reason, || description);
+            Err(wrong) => {
+                wrong.report(number, &self.names, &mut outlet.violations);
                 return Ok(());
             }
         };

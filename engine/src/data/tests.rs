@@ -501,3 +501,62 @@ fn every_path_refuses_the_same_values() {
 }
 
 type ArrayRefs = Arc<dyn Array>;
+
+/// A keyed type with some of the properties that can be a key, and a value for each.
+fn keyed() -> impl Strategy<Value = (EntityType, Vec<Value>)> {
+    let kinds = [EntityKind::Node, EntityKind::Edge]
+        .into_iter()
+        .flat_map(|kind| everything(kind).properties);
+    let can = kinds
+        .filter(|p| crate::model::key::can_be_key(&p.ty))
+        .collect::<Vec<_>>();
+    let some = prop::sample::subsequence(can, 1..=3).prop_shuffle();
+    some.prop_flat_map(|mut properties| {
+        for (at, property) in properties.iter_mut().enumerate() {
+            property.name = format!("k{at}");
+            property.id = 10 - at as u32;
+        }
+        let values: Vec<_> = properties
+            .iter()
+            .map(|p| fitting(&p.ty).prop_filter("given", |v| !v.is_null()))
+            .collect();
+        let key: Vec<_> = properties.iter().map(|p| p.name.as_str()).collect();
+        (
+            Just(entity_type(EntityKind::Node, "K", properties.clone(), &key)),
+            values,
+        )
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_path_derives_the_same_id((ty, values) in keyed()) {
+        let named: BTreeMap<_, _> = ty.properties.iter().map(|p| p.name.clone()).zip(&values).collect();
+        let expected = crate::model::key::id_of(&ty, |name| named.get(name).copied());
+        let columns = ty.properties.iter().zip(&values);
+        let columns = columns.map(|(p, v)| (p.name.clone(), array_from_values(&p.ty, std::slice::from_ref(v)).unwrap(), true));
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        let from_arrow = conform(&ty, &batch, 1, &mut String::new);
+        let Ok(expected) = expected else {
+            prop_assert!(from_arrow.is_err());
+            return Ok(());
+        };
+        let from_arrow = from_arrow.unwrap();
+        prop_assert_eq!(&ids(&from_arrow)[0], &expected);
+        let mut text = Vec::new();
+        write_rows(&ty, &from_arrow.batch, &mut text).unwrap();
+        let from_json = decode_json(&schema(vec![ty]), text).unwrap();
+        prop_assert_eq!(&ids(&from_json[0])[0], &expected);
+    }
+}
+
+#[test]
+fn near_misses_are_suggested_and_far_ones_are_not() {
+    let names = ["Person", "Knows", "slug"];
+    let hint = |name: &str| plan::near_miss(name, names.into_iter());
+    assert_eq!(hint("person"), "; did you mean Person?");
+    assert_eq!(hint("Persno"), "; did you mean Person?");
+    assert_eq!(hint("slgu"), "; did you mean slug?");
+    assert_eq!(hint("Company"), "");
+    assert_eq!(hint(&"x".repeat(1_000_000)), "");
+}

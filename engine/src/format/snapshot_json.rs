@@ -54,6 +54,10 @@ pub struct TableDoc {
     /// The version; 0 while the type has no dataset.
     #[serde(default)]
     pub version: u64,
+    /// The line of the manifest that made the state; absent for main. A state made by another line is
+    /// inherited, and the first write forks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
     /// Rows at that version.
     #[serde(default)]
     pub rows: u64,
@@ -120,6 +124,7 @@ mod tests {
                 location: (n > 0).then(|| format!("nodes/{n}")),
                 branch: None,
                 version: n as u64,
+                line: None,
                 rows: 3,
                 decl: "{\"a\":\"long enough to be worth packing\"}".into(),
             })

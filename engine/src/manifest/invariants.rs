@@ -39,6 +39,7 @@ mod tests {
             location: Some("nodes/p".into()),
             branch: None,
             version,
+            line: None,
             rows,
             decl: "{}".into(),
         };

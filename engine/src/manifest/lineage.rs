@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::View;
 use crate::error::{Error, Reason, Result};
 use crate::format::commit_row;
-use crate::format::manifest_row::{self, ObjectType};
+use crate::format::manifest_row::{self, ManifestRow, ObjectType};
 use crate::limits;
 use crate::model::CommitInfo;
 use crate::store::lance::scan::Scan;
@@ -30,18 +30,10 @@ impl Lineage {
         let present: Vec<u64> = view.table.fragments().iter().map(|f| f.id).collect();
         let unseen: Vec<u64> = present.iter().copied().filter(|id| !self.fragments.contains(id)).collect();
         if !unseen.is_empty() {
-            let scan = Scan {
-                columns: manifest_row::columns(),
-                fragments: Some(unseen),
-                ordered: true,
-                ..Scan::default()
-            };
             let mut found = Vec::new();
-            for batch in view.table.collect(scan).await? {
-                for row in manifest_row::from_batch(&batch)? {
-                    if row.object_type == ObjectType::GraphCommit && !self.by_id.contains_key(&row.object_id) {
-                        found.push(commit_row::decode(&row)?.0);
-                    }
+            for row in rows_of(view, unseen).await? {
+                if row.object_type == ObjectType::GraphCommit && !self.by_id.contains_key(&row.object_id) {
+                    found.push(commit_row::decode(&row)?.0);
                 }
             }
             found.sort_by(|a, b| a.id.cmp(&b.id));
@@ -95,4 +87,23 @@ impl Lineage {
         let end = before.map_or(self.commits.len(), |b| self.commits.partition_point(|c| c.id.as_str() < b));
         self.commits[..end].iter().rev().take(limit).cloned().collect()
     }
+}
+
+/// Rows of some fragments: a few come from memory if this process wrote them, many are read at once.
+async fn rows_of(view: &View, fragments: Vec<u64>) -> Result<Vec<ManifestRow>> {
+    if fragments.len() <= limits::MANIFEST_FANOUT {
+        let rows = view.rows_of(&fragments).await?;
+        return Ok(rows.iter().flat_map(|r| r.iter().cloned()).collect());
+    }
+    let scan = Scan {
+        columns: manifest_row::columns(),
+        fragments: Some(fragments),
+        ordered: true,
+        ..Scan::default()
+    };
+    let mut rows = Vec::new();
+    for batch in view.table.collect(scan).await? {
+        rows.extend(manifest_row::from_batch(&batch)?);
+    }
+    Ok(rows)
 }

@@ -69,8 +69,10 @@ pub async fn publish(store: &Store, base: &View, rows: Vec<ManifestRow>, operati
     match base.table.commit(store, staged).await? {
         Committed::Landed(table) => {
             let view = View::new(next, table, base.rows.clone());
-            if let (Some(last), Some(part)) = (view.table.fragments().last(), layout.last()) {
-                view.remember(last.id, Arc::new(part.rows.clone()));
+            let written = view.table.fragments();
+            let first = written.len().saturating_sub(layout.len());
+            for (fragment, part) in written[first..].iter().zip(layout) {
+                view.remember(fragment.id, Arc::new(part.rows));
             }
             Ok(Published::Landed(view))
         }

@@ -39,6 +39,8 @@ pub struct TablePin {
     pub at: Option<TableAt>,
     /// Rows at that state.
     pub rows: u64,
+    /// Whether this branch made the state itself. An inherited one is forked by the first write.
+    pub owned: bool,
 }
 
 /// See the module header. Immutable; a read holds one from start to end.
@@ -73,7 +75,8 @@ impl Snapshot {
                 branch: table.branch.clone(),
                 version: table.version,
             });
-            pins.insert(type_ref.clone(), TablePin { type_ref, at, rows: table.rows });
+            let owned = table.line == branch.lance_branch;
+            pins.insert(type_ref.clone(), TablePin { type_ref, at, rows: table.rows, owned });
         }
         Ok(Self { branch, version, schema, pins: Arc::new(pins), doc })
     }
@@ -110,7 +113,11 @@ impl Snapshot {
     /// The same state seen from a branch that was just forked here.
     #[must_use]
     pub fn forked(&self, branch: BranchIdentity) -> Self {
-        Self { branch, ..self.clone() }
+        let mut pins = self.pins.as_ref().clone();
+        for pin in pins.values_mut() {
+            pin.owned = false;
+        }
+        Self { branch, pins: Arc::new(pins), ..self.clone() }
     }
 
     /// The newest commit.
@@ -194,6 +201,7 @@ fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
                         location: None,
                         branch: None,
                         version: 0,
+                        line: None,
                         rows: 0,
                         decl,
                     }),
@@ -209,6 +217,10 @@ fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
                 table.branch = row.table_branch.clone();
                 table.version = row.table_version.ok_or_else(|| corrupt(row))?;
                 table.rows = row.row_count.ok_or_else(|| corrupt(row))?;
+                let text = row.metadata.as_deref().ok_or_else(|| corrupt(row))?;
+                let metadata: VersionMetadata =
+                    serde_json::from_str(text).map_err(|e| corrupt(row).caused_by(e))?;
+                table.line = metadata.line;
             }
             ObjectType::TableTombstone => doc.tables.retain(|t| t.key != row.table_key),
             ObjectType::GraphCommit => {
@@ -225,19 +237,39 @@ fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
     Ok(doc)
 }
 
-/// The row that publishes a table state.
-pub fn version_row(type_ref: &TypeRef, at: &TableAt, rows: u64, commit: &str) -> ManifestRow {
+/// The metadata of a `table_version` row.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct VersionMetadata {
+    commit: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    line: Option<String>,
+}
+
+/// The row that publishes a table state made by a commit on a line of the manifest.
+///
+/// # Errors
+/// None in practice.
+pub fn version_row(
+    type_ref: &TypeRef,
+    at: &TableAt,
+    rows: u64,
+    commit: &str,
+    line: Option<&str>,
+) -> Result<ManifestRow> {
     let branch = at.branch.as_deref().unwrap_or_default();
-    ManifestRow {
+    let metadata = VersionMetadata { commit: commit.to_string(), line: line.map(ToString::to_string) };
+    let text = serde_json::to_string(&metadata)
+        .map_err(|e| Error::internal("a table version does not serialize").caused_by(e))?;
+    Ok(ManifestRow {
         object_id: format!("table_version:{}:{branch}:{}", at.location, at.version),
         object_type: ObjectType::TableVersion,
         location: Some(at.location.clone()),
-        metadata: Some(format!(r#"{{"commit":"{commit}"}}"#)),
+        metadata: Some(text),
         table_key: type_ref.to_string(),
         table_version: Some(at.version),
         table_branch: at.branch.clone(),
         row_count: Some(rows),
-    }
+    })
 }
 
 /// The row that registers a type.

@@ -1,7 +1,10 @@
-//! Filters and orderings over one type's rows. Data only; `read` gives them their meaning.
+//! Filters and orderings over one type's rows. Data; the store gives them their meaning over rows and
+//! [`eval`] the same over one entity.
 //!
 //! Three-valued logic as in SQL: a comparison with null is unknown, and only rows for which the whole
 //! predicate is true match. Column names are the type's properties plus `id`, and `src`, `dst` on edges.
+
+pub mod eval;
 
 use super::value::Value;
 

@@ -1,7 +1,11 @@
 //! Reading one fixed state of the graph. Nothing here waits for a writer.
 
+mod batch;
 pub mod export;
 pub mod get;
 pub mod neighbors;
 pub mod scan;
 pub mod snapshot;
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 
 mod constraints;
 mod edges;
+mod patterns;
 mod properties;
 
 use std::collections::HashMap;
@@ -61,7 +62,9 @@ struct Names<'a> {
 pub(super) fn fits_inheritance(schema: &Schema, problems: &mut Problems<'_>) -> bool {
     let mut weights: HashMap<&str, usize> = HashMap::new();
     for interface in &schema.interfaces {
-        weights.entry(interface.name.as_str()).or_insert_with(|| weight(interface));
+        weights
+            .entry(interface.name.as_str())
+            .or_insert_with(|| weight(interface));
     }
     let inherited = schema
         .types
@@ -83,7 +86,9 @@ pub(super) fn fits_inheritance(schema: &Schema, problems: &mut Problems<'_>) -> 
 
 fn weight(interface: &InterfaceType) -> usize {
     let annotations = |list: &[Annotation]| -> usize {
-        list.iter().map(|a| PROPERTY_BYTES + a.name.len() + a.arguments.len()).sum()
+        list.iter()
+            .map(|a| PROPERTY_BYTES + a.name.len() + a.arguments.len())
+            .sum()
     };
     let property = |p: &Property| {
         let members = match &p.ty {
@@ -92,9 +97,8 @@ fn weight(interface: &InterfaceType) -> usize {
         };
         PROPERTY_BYTES + p.name.len() + p.description.len() + members + annotations(&p.annotations)
     };
-    let index = |columns: &Vec<String>| -> usize {
-        columns.iter().map(|c| PROPERTY_BYTES + c.len()).sum()
-    };
+    let index =
+        |columns: &Vec<String>| -> usize { columns.iter().map(|c| PROPERTY_BYTES + c.len()).sum() };
     interface.properties.iter().map(property).sum::<usize>()
         + interface.indexes.iter().map(index).sum::<usize>()
 }
@@ -115,18 +119,23 @@ pub(super) fn examine(schema: &Schema, problems: &mut Problems<'_>) {
         });
     }
     let names = type_names(schema, problems);
+    let mut patterns = patterns::Patterns::default();
     for (i, interface) in schema.interfaces.iter().enumerate() {
         let scope = Scope::of_interface(Owner::Interface(i), interface);
         properties::check(&scope, None, problems);
-        annotations(&interface.annotations, problems, |k| scope.owner.at(Part::Annotation(k)));
+        annotations(&interface.annotations, problems, |k| {
+            scope.owner.at(Part::Annotation(k))
+        });
         constraints::indexes(&scope, &interface.indexes, &[], problems);
     }
     for (i, ty) in schema.types.iter().enumerate() {
         let scope = Scope::of_type(Owner::Type(i), ty);
         let inherited = properties::Inherited::of(&scope, ty, &names, problems);
         properties::check(&scope, Some(&inherited), problems);
-        annotations(&ty.annotations, problems, |k| scope.owner.at(Part::Annotation(k)));
-        constraints::check(&scope, ty, &inherited.indexes, problems);
+        annotations(&ty.annotations, problems, |k| {
+            scope.owner.at(Part::Annotation(k))
+        });
+        constraints::check(&scope, ty, &inherited.indexes, &mut patterns, problems);
         edges::check(scope.owner, ty, &names, problems);
     }
 }
@@ -143,7 +152,13 @@ struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     fn of_interface(owner: Owner, interface: &'a InterfaceType) -> Self {
-        Self::new(owner, "interface", &interface.name, false, &interface.properties)
+        Self::new(
+            owner,
+            "interface",
+            &interface.name,
+            false,
+            &interface.properties,
+        )
     }
 
     fn of_type(owner: Owner, ty: &'a EntityType) -> Self {
@@ -162,7 +177,13 @@ impl<'a> Scope<'a> {
         for (i, property) in properties.iter().enumerate() {
             by_name.entry(property.name.as_str()).or_insert(i);
         }
-        Self { owner, title: format!("{keyword} {}", shown(name)), is_edge, properties, by_name }
+        Self {
+            owner,
+            title: format!("{keyword} {}", shown(name)),
+            is_edge,
+            properties,
+            by_name,
+        }
     }
 
     fn names(&self) -> impl Iterator<Item = &'a str> {
@@ -172,8 +193,11 @@ impl<'a> Scope<'a> {
 
 /// Checks the names of all types and collects them. The first of two equal names counts.
 fn type_names<'a>(schema: &'a Schema, problems: &mut Problems<'_>) -> Names<'a> {
-    let mut names =
-        Names { interfaces: HashMap::new(), nodes: HashMap::new(), edges: HashMap::new() };
+    let mut names = Names {
+        interfaces: HashMap::new(),
+        nodes: HashMap::new(),
+        edges: HashMap::new(),
+    };
     for (i, interface) in schema.interfaces.iter().enumerate() {
         let place = Owner::Interface(i).at(Part::Name);
         spelling("the interface name", &interface.name, place, problems);
@@ -221,7 +245,10 @@ fn type_names<'a>(schema: &'a Schema, problems: &mut Problems<'_>) -> Names<'a> 
 
 fn declared_twice(name: &str, what: &str, place: Place, problems: &mut Problems<'_>) {
     problems.report(place, || {
-        format!("{} is declared as {what} already, expected another name", shown(name))
+        format!(
+            "{} is declared as {what} already, expected another name",
+            shown(name)
+        )
     });
 }
 
@@ -230,7 +257,11 @@ fn spelling(what: &str, name: &str, place: Place, problems: &mut Problems<'_>) {
     if name.len() > limits::MAX_NAME_BYTES {
         problems.report_limit(place, || {
             let limit = limits::MAX_NAME_BYTES;
-            format!("{what} {} has {} bytes, more than the {limit} allowed", shown(name), name.len())
+            format!(
+                "{what} {} has {} bytes, more than the {limit} allowed",
+                shown(name),
+                name.len()
+            )
         });
     } else if !is_name(name) {
         problems.report(place, || {
@@ -241,7 +272,10 @@ fn spelling(what: &str, name: &str, place: Place, problems: &mut Problems<'_>) {
         });
     } else if name.starts_with("__") {
         problems.report(place, || {
-            format!("{what} {} is reserved, expected one that does not start with `__`", shown(name))
+            format!(
+                "{what} {} is reserved, expected one that does not start with `__`",
+                shown(name)
+            )
         });
     }
 }
@@ -252,8 +286,15 @@ fn annotations(
     problems: &mut Problems<'_>,
     place: impl Fn(usize) -> Place,
 ) {
-    const INTERPRETED: [&str; 7] =
-        ["key", "unique", "index", "range", "check", "card", "description"];
+    const INTERPRETED: [&str; 7] = [
+        "key",
+        "unique",
+        "index",
+        "range",
+        "check",
+        "card",
+        "description",
+    ];
     for (i, annotation) in annotations.iter().enumerate() {
         let name = &annotation.name;
         if !is_name(name) {

@@ -204,7 +204,9 @@ impl Parser<'_> {
             return None;
         }
         let meant = nearest(text, Keyword::NAMES)?;
-        self.unexpected(&format!("`interface`, `node` or `edge`; did you mean `{meant}`?"));
+        self.unexpected(&format!(
+            "`interface`, `node` or `edge`; did you mean `{meant}`?"
+        ));
         Keyword::of(meant)
     }
 
@@ -247,7 +249,9 @@ impl Parser<'_> {
         if draft.keyword != Keyword::Node {
             let keyword = draft.keyword.as_str();
             self.problems.report_at(self.cursor.offset(), || {
-                format!("found `implements` on an {keyword}, but only node types implement interfaces")
+                format!(
+                    "found `implements` on an {keyword}, but only node types implement interfaces"
+                )
             });
         }
         self.cursor.advance();
@@ -274,7 +278,8 @@ impl Parser<'_> {
             Keyword::Edge => EntityKind::Edge,
         };
         if !draft.ranges.is_empty() {
-            self.ranges.push((self.schema.types.len(), std::mem::take(&mut draft.ranges)));
+            self.ranges
+                .push((self.schema.types.len(), std::mem::take(&mut draft.ranges)));
         }
         self.schema.types.push(draft.into_type(kind));
     }
@@ -295,6 +300,11 @@ impl Parser<'_> {
 
     /// Reports the token here as found in place of `expected`, once.
     fn unexpected(&mut self, expected: &str) {
+        self.unexpected_instead_of(|| expected.to_string());
+    }
+
+    /// As [`Parser::unexpected`], for descriptions that cost something.
+    fn unexpected_instead_of(&mut self, expected: impl FnOnce() -> String) {
         let offset = self.cursor.offset();
         if self.last_surprise == Some(offset) {
             return;
@@ -302,7 +312,7 @@ impl Parser<'_> {
         self.last_surprise = Some(offset);
         let cursor = &self.cursor;
         self.problems.report_at(offset, || {
-            format!("found {}, expected {expected}", cursor.describe())
+            format!("found {}, expected {}", cursor.describe(), expected())
         });
     }
 

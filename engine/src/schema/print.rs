@@ -17,7 +17,9 @@ pub fn print(schema: &Schema) -> String {
     let mut out = String::new();
     let mut interfaces = HashMap::new();
     for interface in &schema.interfaces {
-        interfaces.entry(interface.name.as_str()).or_insert(interface);
+        interfaces
+            .entry(interface.name.as_str())
+            .or_insert(interface);
         separate(&mut out);
         print_interface(&mut out, interface);
     }
@@ -48,7 +50,11 @@ pub(super) fn type_text(property: &Property) -> String {
             format!("enum({})", members.join(", "))
         }
     };
-    if property.nullable { format!("{ty}?") } else { ty }
+    if property.nullable {
+        format!("{ty}?")
+    } else {
+        ty
+    }
 }
 
 fn scalar_text(scalar: ScalarType) -> &'static str {
@@ -87,8 +93,11 @@ fn print_type(out: &mut String, ty: &EntityType, interfaces: &HashMap<&str, &Int
         let _ = write!(out, " @card({})", cardinality_text(cardinality));
     }
     metadata(out, &ty.description, &ty.annotations);
-    let implemented: Vec<&InterfaceType> =
-        ty.implements.iter().filter_map(|name| interfaces.get(name.as_str()).copied()).collect();
+    let implemented: Vec<&InterfaceType> = ty
+        .implements
+        .iter()
+        .filter_map(|name| interfaces.get(name.as_str()).copied())
+        .collect();
     let mut body = Body::of(own_properties(ty, &implemented));
     body.key(&ty.key);
     body.columns("unique", &ty.unique);
@@ -103,11 +112,17 @@ fn own_properties<'a>(ty: &'a EntityType, implemented: &[&InterfaceType]) -> &'a
     let mut order: HashMap<&str, (usize, &Property)> = HashMap::new();
     for property in implemented.iter().flat_map(|i| &i.properties) {
         let next = order.len();
-        order.entry(property.name.as_str()).or_insert((next, property));
+        order
+            .entry(property.name.as_str())
+            .or_insert((next, property));
     }
     let own = own_length(&ty.properties, |p| {
         let (position, original) = order.get(p.name.as_str())?;
-        (Property { id: p.id, ..(*original).clone() } == *p).then_some(*position)
+        (Property {
+            id: p.id,
+            ..(*original).clone()
+        } == *p)
+            .then_some(*position)
     });
     ty.properties.get(..own).unwrap_or_default()
 }
@@ -170,9 +185,17 @@ struct Body<'a> {
 
 impl<'a> Body<'a> {
     fn of(properties: &'a [Property]) -> Self {
-        let positions =
-            properties.iter().enumerate().map(|(i, p)| (p.name.as_str(), i)).collect();
-        Self { properties, positions, beside: vec![String::new(); properties.len()], behind: Vec::new() }
+        let positions = properties
+            .iter()
+            .enumerate()
+            .map(|(i, p)| (p.name.as_str(), i))
+            .collect();
+        Self {
+            properties,
+            positions,
+            beside: vec![String::new(); properties.len()],
+            behind: Vec::new(),
+        }
     }
 
     fn key(&mut self, key: &[String]) {
@@ -202,7 +225,11 @@ impl<'a> Body<'a> {
             "range",
             ranges.iter().map(|range| {
                 let bounds = format!("{}..{}", bound(&range.min), bound(&range.max));
-                (Some(range.property.as_str()), format!("{}, {bounds}", range.property), bounds)
+                (
+                    Some(range.property.as_str()),
+                    format!("{}, {bounds}", range.property),
+                    bounds,
+                )
             }),
         );
     }
@@ -212,7 +239,11 @@ impl<'a> Body<'a> {
             "check",
             checks.iter().map(|check| {
                 let pattern = quote(&check.pattern);
-                (Some(check.property.as_str()), format!("{}, {pattern}", check.property), pattern)
+                (
+                    Some(check.property.as_str()),
+                    format!("{}, {pattern}", check.property),
+                    pattern,
+                )
             }),
         );
     }

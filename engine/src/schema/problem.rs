@@ -120,7 +120,10 @@ impl<'s> Problems<'s> {
 
     /// For a schema read from `source`: problems carry lines and columns.
     pub(super) fn in_text(source: &'s str) -> Self {
-        Self { source: Some(source), ..Self::in_message() }
+        Self {
+            source: Some(source),
+            ..Self::in_message()
+        }
     }
 
     /// Remembers where in the text `place` stands.
@@ -172,14 +175,22 @@ impl<'s> Problems<'s> {
     /// What has no place of its own in the text (an inherited property) stands where its type does.
     fn offset_of(&self, place: Place) -> usize {
         let name = place.owner.at(Part::Name);
-        self.offsets.get(&place).or_else(|| self.offsets.get(&name)).copied().unwrap_or(0)
+        self.offsets
+            .get(&place)
+            .or_else(|| self.offsets.get(&name))
+            .copied()
+            .unwrap_or(0)
     }
 
     fn push(&mut self, reason: Reason, problem: impl FnOnce() -> (Spot, String)) {
         self.total += 1;
         if self.listed.len() < limits::MAX_REPORTED_VIOLATIONS {
             let (spot, description) = problem();
-            self.listed.push(Problem { spot, reason, description });
+            self.listed.push(Problem {
+                spot,
+                reason,
+                description,
+            });
         }
     }
 
@@ -209,7 +220,10 @@ impl<'s> Problems<'s> {
             0 => return Ok(()),
             1 => "the schema has 1 problem".to_string(),
             n if n > self.listed.len() => {
-                format!("the schema has {n} problems, of which {} are listed", self.listed.len())
+                format!(
+                    "the schema has {n} problems, of which {} are listed",
+                    self.listed.len()
+                )
             }
             n => format!("the schema has {n} problems"),
         };

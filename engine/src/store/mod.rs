@@ -3,7 +3,7 @@
 //! The only layer that names Lance or the object-store library. It knows paths and versions, not
 //! graphs: what a table means, which version counts and who may write is decided above.
 
-pub mod fault;
+mod fault;
 pub mod lance;
 pub mod object_log;
 pub mod root;
@@ -15,8 +15,8 @@ use lance_io::object_store::{ObjectStore, ObjectStoreParams, ObjectStoreRegistry
 use object_store::path::Path;
 
 use crate::error::Result;
+use crate::failpoint::FaultPlan;
 use crate::limits;
-use fault::FaultPlan;
 use object_log::ObjectLog;
 use root::Root;
 

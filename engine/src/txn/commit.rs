@@ -50,7 +50,7 @@ pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOp
             queued = Some(Queued::wait(&line).await);
             view = line.newest().await?;
         }
-        if let Some(receipt) = answered(&line, &view, action, options).await? {
+        if let Some(receipt) = answered(&line, &view, action.label(), options).await? {
             return Ok(Outcome::Committed(Box::new(receipt)));
         }
         check_head(&view, options)?;
@@ -120,9 +120,9 @@ async fn take_turns(
         }
         if newest.snapshot.version != parent.snapshot.version {
             check_head(&newest, &turn.options)?;
-            if !turn.options.request_id.is_empty() {
-                // Another attempt of the same request may have landed.
-                return Ok(Taken::Again(place));
+            // Another attempt of the same request may have landed.
+            if let Some(receipt) = answered(line, &newest, turn.label, &turn.options).await? {
+                return Ok(Taken::Committed(Box::new(receipt)));
             }
             parent = newest;
         }
@@ -230,14 +230,14 @@ fn check_head(view: &View, options: &WriteOptions) -> Result<()> {
 }
 
 /// The receipt of an earlier call with the same request id.
-async fn answered(line: &Line, view: &View, action: &dyn Action, options: &WriteOptions) -> Result<Option<Receipt>> {
+async fn answered(line: &Line, view: &View, label: &str, options: &WriteOptions) -> Result<Option<Receipt>> {
     if options.request_id.is_empty() {
         return Ok(None);
     }
     let found = line.with_lineage(view, |l| l.by_request(&options.request_id)).await?;
     match found {
         None => Ok(None),
-        Some(commit) if commit.operation == action.label() => {
+        Some(commit) if commit.operation == label => {
             let commit = commit.as_ref().clone();
             Ok(Some(Receipt { commit, changed: true, replayed: true }))
         }

@@ -64,8 +64,11 @@ async fn take(core: &Arc<Core>, line: &Arc<Line>, parent: &View, mut prepared: P
     let intent = intent(core, line, parent, &prepared, &commit, &operation_id, turn)?;
     let claim = intent.claim_id();
     let running = core.live.start(&operation_id);
-    if core.intents.claim(&intent).await? == Put::Refused {
-        return Ok(TurnOutcome::Held(Box::new(prepared), claim));
+    match core.intents.claim(&intent).await {
+        Ok(Put::Done) => {}
+        Ok(Put::Refused) => return Ok(TurnOutcome::Held(Box::new(prepared), claim)),
+        // Whether the claim stands is unknown, and what stands will be decided.
+        Err(e) => return Err(recovery_required(&e, &intent)),
     }
     match parent.has_successor().await {
         Ok(false) => {}
@@ -74,8 +77,8 @@ async fn take(core: &Arc<Core>, line: &Arc<Line>, parent: &View, mut prepared: P
             return Ok(TurnOutcome::Moved(Box::new(prepared)));
         }
         Err(e) => {
-            clear(core, &claim).await;
-            return Err(e);
+            drop(running);
+            return after_failure(core, line, &intent, e, commit).await;
         }
     }
     let properties = HashMap::from([
@@ -196,7 +199,8 @@ fn intent(
     let mut rows: Vec<ManifestRow> = prepared.rows.clone();
     for effect in &prepared.effects {
         let at = TableAt { version: effect.base.version() + 1, ..effect.base.at().clone() };
-        rows.push(version_row(&effect.type_ref, &at, effect.staged.rows_after(), &commit.id));
+        let line = line.identity.lance_branch.as_deref();
+        rows.push(version_row(&effect.type_ref, &at, effect.staged.rows_after(), &commit.id, line)?);
     }
     rows.push(commit_row::encode(commit, &prepared.extras)?);
     Ok(IntentDoc {

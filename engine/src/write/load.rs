@@ -1,12 +1,27 @@
-//! Loads.
+//! Loads: an input of any size as one atomic commit, streamed, in bounded memory.
+//!
+//! Decoding runs on a thread of its own and hands batches over a short channel; each type's rows go
+//! straight to data files that no version shows. What stays in memory is what must be known of every row:
+//! hashes of ids and of endpoints not seen yet.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+
+use super::stream::Stream;
+use super::{SharedIndex, ensure_none};
+use crate::data::{self, Compression, Input, InputBatch, InputFormat, InputStats, Source};
 use crate::error::{Error, Reason, Result};
-use crate::data::{Compression, InputFormat};
-use crate::model::{LoadMode, Receipt, TypeRef, WriteOptions};
-use crate::txn::Core;
+use crate::id;
+use crate::manifest::View;
+use crate::model::{LoadMode, Receipt, Schema, TypeRef, WriteOptions};
+use crate::txn::{Action, Core, OnChange, Prepared, commit};
+
+/// Decoded batches waiting to be staged.
+const BATCHES_IN_FLIGHT: usize = 2;
 
 /// Where the bytes of a load come from. They may be read more than once, when another writer came first.
 #[derive(Clone, Debug)]
@@ -32,10 +47,85 @@ pub enum LoadBytes {
     Spooled(Arc<tempfile::NamedTempFile>),
 }
 
+impl LoadSource {
+    fn open(&self) -> Result<Input> {
+        let open = |path: &std::path::Path| {
+            File::open(path).map_err(|e| {
+                Error::new(Reason::InvalidArgument, format!("{} cannot be read: {e}", path.display())).caused_by(e)
+            })
+        };
+        let source = match &self.bytes {
+            LoadBytes::File(path) => Source::File(open(path)?),
+            LoadBytes::Spooled(file) => Source::File(open(file.path())?),
+            LoadBytes::Memory(bytes) => Source::stream(std::io::Cursor::new(bytes.clone())),
+        };
+        Ok(Input { source, format: self.format, compression: self.compression, type_ref: self.type_ref.clone() })
+    }
+}
+
 /// Loads an input as one commit.
 ///
 /// # Errors
-/// Every wrong record and every violation.
-pub async fn load(_core: &Arc<Core>, _source: LoadSource, _mode: LoadMode, _options: &WriteOptions) -> Result<Receipt> {
-    Err(Error::new(Reason::NotImplemented, "load"))
+/// Every wrong record and every violation, with nothing changed.
+pub async fn load(core: &Arc<Core>, source: LoadSource, mode: LoadMode, options: &WriteOptions) -> Result<Receipt> {
+    let mut action = Load { source, mode };
+    Ok(commit::commit(core, &mut action, options).await?.into_receipt())
 }
+
+struct Load {
+    source: LoadSource,
+    mode: LoadMode,
+}
+
+#[async_trait]
+impl Action for Load {
+    fn label(&self) -> &'static str {
+        "load"
+    }
+
+    fn on_change(&self) -> OnChange {
+        match self.mode {
+            LoadMode::Append | LoadMode::Merge => OnChange::Prepare,
+            LoadMode::Overwrite => OnChange::Refuse,
+        }
+    }
+
+    fn queues_first(&self) -> bool {
+        false
+    }
+
+    async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
+        let (sender, mut batches) = mpsc::channel(BATCHES_IN_FLIGHT);
+        let decoder = spawn_decoder(core, self.source.clone(), view.snapshot.schema.clone(), sender);
+        let mut stream = Stream::new(core, view, self.mode);
+        while let Some(batch) = batches.recv().await {
+            // Dropping the receiver ends the decoder at its next batch.
+            stream.take(batch).await?;
+        }
+        let stats = decoder.await.map_err(|e| Error::internal("a decoder was torn down").caused_by(e))??;
+        let (prepared, violations) = stream.finish(&stats).await?;
+        ensure_none(violations)?;
+        Ok((!prepared.effects.is_empty()).then_some(prepared))
+    }
+}
+
+fn spawn_decoder(
+    core: &Core,
+    source: LoadSource,
+    schema: Arc<Schema>,
+    sender: mpsc::Sender<InputBatch>,
+) -> tokio::task::JoinHandle<Result<InputStats>> {
+    let (ids, now) = (core.options.ids.clone(), core.now());
+    tokio::task::spawn_blocking(move || {
+        let mut fresh = || id::fresh(ids.as_ref(), now);
+        let mut give = |batch| {
+            sender
+                .blocking_send(batch)
+                .map_err(|_| Error::new(Reason::StoreUnavailable, "the load was given up while its input was read"))
+        };
+        data::decode(source.open()?, schema, &mut fresh, &mut give)
+    })
+}
+
+/// Indexes to keep in step with a load.
+pub(super) type Followers = Vec<(SharedIndex, Vec<Option<crate::store::lance::keys::KeyHash>>)>;

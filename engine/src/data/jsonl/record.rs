@@ -25,10 +25,28 @@ pub(super) struct Envelope<'a> {
     pub ends: Option<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
-type Wrong = (Reason, String);
+/// What is wrong with a record.
+pub(super) enum Wrong {
+    /// Why, and the words for it.
+    Said(Reason, String),
+    /// It is of a type that does not exist. Words for it cost a look at all types.
+    UnknownType(TypeRef),
+}
+
+impl Wrong {
+    /// Adds it to the problems of the record with this number.
+    pub(super) fn report(self, number: u64, names: &TypeNames, violations: &mut Violations) {
+        match self {
+            Self::Said(reason, what) => violations.at_record(number, reason, || what),
+            Self::UnknownType(type_ref) => {
+                violations.at_record(number, Reason::TypeNotFound, || names.unknown(&type_ref));
+            }
+        }
+    }
+}
 
 fn wrong<T>(description: impl Into<String>) -> Result<T, Wrong> {
-    Err((Reason::InvalidRecord, description.into()))
+    Err(Wrong::Said(Reason::InvalidRecord, description.into()))
 }
 
 impl<'a> Envelope<'a> {
@@ -125,11 +143,8 @@ fn find(text: &str, token: Token, kind: EntityKind, names: &TypeNames) -> Result
     }
     let name = decode(text, token);
     names.position(kind, &name).ok_or_else(|| {
-        let type_ref = TypeRef {
-            kind,
-            name: name.into_owned(),
-        };
-        (Reason::TypeNotFound, names.unknown(&type_ref))
+        let name = name.into_owned();
+        Wrong::UnknownType(TypeRef { kind, name })
     })
 }
 
@@ -141,16 +156,14 @@ fn end<'a>(
 ) -> Result<Cow<'a, str>, Wrong> {
     match token {
         Some(token) if is_string(token) => Ok(decode(text, token)),
-        None => Err((
-            Reason::RequiredViolation,
-            format!("{type_name} lacks {name}, the id of a node"),
-        )),
+        None => {
+            let what = format!("{type_name} lacks {name}, the id of a node");
+            Err(Wrong::Said(Reason::RequiredViolation, what))
+        }
         Some(token) => {
-            let found = token.kind.name();
-            Err((
-                Reason::TypeMismatch,
-                format!("{type_name}.{name}: found {found}, expected the id of a node, a string"),
-            ))
+            let misfit = Misfit::mismatch(token.kind.name(), "the id of a node, a string");
+            let what = format!("{type_name}.{name}: {misfit}");
+            Err(Wrong::Said(misfit.reason, what))
         }
     }
 }
@@ -173,28 +186,34 @@ pub(super) fn add_row(
     } = scratch;
     for Member { key, value } in data {
         let name = string(text, *key, name_room);
-        let problem = match plan.slot(name) {
+        let fitted = match plan.slot(name) {
             Some(Slot::Property(at)) => match builder.mention(at, value.end - value.start) {
-                Some(column) => match column.push_json(text, *value, room) {
-                    Ok(()) => continue,
-                    Err(misfit) => (misfit.reason, format!("{type_name}.{name}: {misfit}")),
-                },
-                None => (
-                    Reason::InvalidRecord,
-                    format!("{type_name}.{name} is given twice"),
-                ),
+                Some(column) => column.push_json(text, *value, room),
+                None => Err(twice()),
             },
-            Some(Slot::Id) => match set_id(text, *value, builder, room) {
-                Ok(()) => continue,
-                Err((reason, what)) => (reason, format!("{type_name}.id: {what}")),
-            },
-            Some(Slot::Src | Slot::Dst) | None => (Reason::PropertyNotFound, plan.unknown(name)),
+            Some(Slot::Id) => set_id(text, *value, builder, room),
+            Some(Slot::Src | Slot::Dst) | None => {
+                builder.spoil();
+                violations.at_record(number, Reason::PropertyNotFound, || plan.unknown(name));
+                continue;
+            }
         };
-        builder.spoil();
-        violations.at_record(number, problem.0, || problem.1);
+        if let Err(misfit) = fitted {
+            builder.spoil();
+            violations.misfit(number, type_name, name, misfit);
+        }
     }
     let ends = envelope.ends.as_ref().map(|(from, to)| (&**from, &**to));
     builder.end_row(number, ends);
+}
+
+#[cold]
+fn twice() -> Misfit {
+    Misfit {
+        reason: Reason::InvalidRecord,
+        found: "it twice".to_string(),
+        expected: "it once".to_string(),
+    }
 }
 
 // A null id is as good as none.
@@ -203,17 +222,16 @@ fn set_id(
     token: Token,
     builder: &mut RowBuilder,
     room: &mut String,
-) -> Result<(), Wrong> {
+) -> Result<(), Misfit> {
     if token.kind == Kind::Null {
         return Ok(());
     }
     if !is_string(token) {
-        let misfit = Misfit::mismatch(token.kind.name(), "an id, a string");
-        return Err((misfit.reason, misfit.to_string()));
+        return Err(Misfit::mismatch(token.kind.name(), "an id, a string"));
     }
     match builder.set_id(string(text, token, room)) {
         true => Ok(()),
-        false => wrong("it is given twice"),
+        false => Err(twice()),
     }
 }
 

@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use regex::Regex;
-
+use super::patterns::{Patterns, Verdict};
 use super::{Scope, hint, shown};
 use crate::model::{
     CheckConstraint, EntityType, Property, PropertyType, RangeConstraint, ScalarType, Value,
@@ -14,10 +13,11 @@ use crate::schema::print::type_text;
 use crate::schema::problem::{Part, Place, Problems};
 
 /// Checks every constraint of a type. `inherited` indexes were checked on their interface.
-pub(super) fn check(
+pub(super) fn check<'a>(
     scope: &Scope<'_>,
-    ty: &EntityType,
+    ty: &'a EntityType,
     inherited: &[&Vec<String>],
+    patterns: &mut Patterns<'a>,
     problems: &mut Problems<'_>,
 ) {
     key(scope, &ty.key, problems);
@@ -27,7 +27,9 @@ pub(super) fn check(
         range(scope, constraint, scope.owner.at(Part::Range(i)), problems);
     }
     for (i, constraint) in ty.checks.iter().enumerate() {
-        pattern(scope, i, constraint, problems);
+        applies_to_text(scope, i, constraint, problems);
+        let verdict = patterns.judge(&constraint.pattern);
+        pattern(scope, i, constraint, verdict, problems);
     }
 }
 
@@ -35,7 +37,9 @@ fn key(scope: &Scope<'_>, key: &[String], problems: &mut Problems<'_>) {
     distinct(scope, "key", key, problems, Part::Key);
     for (i, column) in key.iter().enumerate() {
         let place = scope.owner.at(Part::Key(i));
-        let Some(property) = resolve(scope, "key", column, place, problems) else { continue };
+        let Some(property) = resolve(scope, "key", column, place, problems) else {
+            continue;
+        };
         comparable(scope, "key", property, place, problems);
         if property.nullable {
             problems.report(place, || {
@@ -43,7 +47,10 @@ fn key(scope: &Scope<'_>, key: &[String], problems: &mut Problems<'_>) {
                     "{} is part of the key of {} and may be null, expected `{}` without `?`",
                     shown(column),
                     scope.title,
-                    type_text(&Property { nullable: false, ..property.clone() })
+                    type_text(&Property {
+                        nullable: false,
+                        ..property.clone()
+                    })
                 )
             });
         }
@@ -76,14 +83,23 @@ pub(super) fn indexes(
     let mut seen: HashSet<&[String]> = HashSet::new();
     for (i, columns) in indexes.iter().enumerate() {
         let first = scope.owner.at(Part::Index(i, 0));
-        whole(scope, "index", columns, seen.insert(columns), first, problems);
+        whole(
+            scope,
+            "index",
+            columns,
+            seen.insert(columns),
+            first,
+            problems,
+        );
         if inherited.contains(columns) {
             continue;
         }
         distinct(scope, "index", columns, problems, |k| Part::Index(i, k));
         for (k, column) in columns.iter().enumerate() {
             let place = scope.owner.at(Part::Index(i, k));
-            let Some(property) = resolve(scope, "index", column, place, problems) else { continue };
+            let Some(property) = resolve(scope, "index", column, place, problems) else {
+                continue;
+            };
             if property.ty == PropertyType::Scalar(ScalarType::Blob) {
                 problems.report(place, || {
                     format!("{} is a Blob, which cannot be indexed", shown(column))
@@ -104,12 +120,18 @@ fn whole(
 ) {
     if columns.is_empty() {
         problems.report(place, || {
-            format!("`{what}` of {} names no property, expected at least one", scope.title)
+            format!(
+                "`{what}` of {} names no property, expected at least one",
+                scope.title
+            )
         });
     } else if !is_new {
         problems.report(place, || {
             let columns = shown(&columns.join(", "));
-            format!("{} declares `{what}` on {columns} twice, expected once", scope.title)
+            format!(
+                "{} declares `{what}` on {columns} twice, expected once",
+                scope.title
+            )
         });
     }
 }
@@ -125,7 +147,11 @@ fn distinct(
     for (i, column) in columns.iter().enumerate() {
         if !seen.insert(column) {
             problems.report(scope.owner.at(part(i)), || {
-                format!("`{what}` of {} names {} twice, expected once", scope.title, shown(column))
+                format!(
+                    "`{what}` of {} names {} twice, expected once",
+                    scope.title,
+                    shown(column)
+                )
             });
         }
     }
@@ -144,7 +170,11 @@ fn resolve<'a>(
         let is_column = matches!(what, "key" | "unique" | "index");
         if !(scope.is_edge && is_column && matches!(column, "src" | "dst")) {
             problems.report(place, || {
-                let ends: &[&str] = if scope.is_edge && is_column { &["src", "dst"] } else { &[] };
+                let ends: &[&str] = if scope.is_edge && is_column {
+                    &["src", "dst"]
+                } else {
+                    &[]
+                };
                 let meant = hint(column, scope.names().chain(ends.iter().copied()));
                 let why = if column == "id" && is_column {
                     " (`id` is unique and indexed already)"
@@ -198,7 +228,9 @@ fn range(
     problems: &mut Problems<'_>,
 ) {
     let name = &constraint.property;
-    let Some(property) = resolve(scope, "range", name, place, problems) else { return };
+    let Some(property) = resolve(scope, "range", name, place, problems) else {
+        return;
+    };
     let scalar = match &property.ty {
         PropertyType::Scalar(scalar) => *scalar,
         // Any type without ranges will do; the message shows the real one.
@@ -218,7 +250,10 @@ fn range(
     let bounds: Vec<&Value> = constraint.min.iter().chain(&constraint.max).collect();
     if bounds.is_empty() {
         return problems.report(place, || {
-            format!("the range of {} has no bounds, expected at least one", shown(name))
+            format!(
+                "the range of {} has no bounds, expected at least one",
+                shown(name)
+            )
         });
     }
     let mut fits = true;
@@ -226,7 +261,10 @@ fn range(
         fits = false;
         problems.report(place, || {
             let found = shown(&write_bound(bound));
-            format!("found {found} as a bound of {}, expected {expected}", shown(name))
+            format!(
+                "found {found} as a bound of {}, expected {expected}",
+                shown(name)
+            )
         });
     }
     if let [min, max] = bounds.as_slice()
@@ -244,33 +282,51 @@ fn range(
     }
 }
 
-fn pattern(
+fn applies_to_text(
     scope: &Scope<'_>,
     index: usize,
     constraint: &CheckConstraint,
     problems: &mut Problems<'_>,
 ) {
     let place = scope.owner.at(Part::Check(index));
-    if let Some(property) = resolve(scope, "check", &constraint.property, place, problems) {
-        let is_text =
-            matches!(property.ty, PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_));
-        if !is_text {
-            problems.report(place, || {
-                format!(
-                    "`check` of {} names {} of type {}, expected String or enum",
-                    scope.title,
-                    shown(&property.name),
-                    type_text(property)
-                )
-            });
-        }
-    }
-    if let Err(error) = Regex::new(&constraint.pattern) {
-        problems.report(scope.owner.at(Part::CheckPattern(index)), || {
-            // Only the last line says why; the ones before draw the pattern.
-            let text = error.to_string();
-            let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("{} is not a regular expression: {why}", shown(&constraint.pattern))
+    let Some(property) = resolve(scope, "check", &constraint.property, place, problems) else {
+        return;
+    };
+    let is_text = matches!(
+        property.ty,
+        PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_)
+    );
+    if !is_text {
+        problems.report(place, || {
+            format!(
+                "`check` of {} names {} of type {}, expected String or enum",
+                scope.title,
+                shown(&property.name),
+                type_text(property)
+            )
         });
+    }
+}
+
+fn pattern(
+    scope: &Scope<'_>,
+    index: usize,
+    constraint: &CheckConstraint,
+    verdict: Verdict,
+    problems: &mut Problems<'_>,
+) {
+    let place = scope.owner.at(Part::CheckPattern(index));
+    let pattern = &constraint.pattern;
+    match verdict {
+        Verdict::Good => {}
+        Verdict::Wrong(why) => problems.report(place, || {
+            format!(
+                "{} is not a usable regular expression: {why}",
+                shown(pattern)
+            )
+        }),
+        Verdict::Over(limit) => {
+            problems.report_limit(place, || format!("the pattern {} {limit}", shown(pattern)));
+        }
     }
 }

@@ -5,12 +5,7 @@ use crate::model::{EntityKind, EntityType};
 use crate::schema::problem::{Owner, Part, Problems};
 
 /// Checks that an edge type has endpoints and sensible bounds, and that a node type has neither.
-pub(super) fn check(
-    owner: Owner,
-    ty: &EntityType,
-    names: &Names<'_>,
-    problems: &mut Problems<'_>,
-) {
+pub(super) fn check(owner: Owner, ty: &EntityType, names: &Names<'_>, problems: &mut Problems<'_>) {
     let name = shown(&ty.name);
     if let Some(cardinality) = ty.cardinality {
         let place = owner.at(Part::Cardinality);
@@ -28,8 +23,22 @@ pub(super) fn check(
     }
     match (ty.kind, &ty.endpoints) {
         (EntityKind::Edge, Some(endpoints)) => {
-            endpoint(owner, &name, (Part::From, "from"), &endpoints.from, names, problems);
-            endpoint(owner, &name, (Part::To, "to"), &endpoints.to, names, problems);
+            endpoint(
+                owner,
+                &name,
+                (Part::From, "from"),
+                &endpoints.from,
+                names,
+                problems,
+            );
+            endpoint(
+                owner,
+                &name,
+                (Part::To, "to"),
+                &endpoints.to,
+                names,
+                problems,
+            );
         }
         (EntityKind::Edge, None) => problems.report(owner.at(Part::From), || {
             format!("edge {name} has no endpoints, expected a source and a destination node type")

@@ -39,20 +39,31 @@ impl<'a> Inherited<'a> {
         names: &Names<'a>,
         problems: &mut Problems<'_>,
     ) -> Self {
-        let mut inherited = Self { properties: HashMap::new(), indexes: Vec::new() };
+        let mut inherited = Self {
+            properties: HashMap::new(),
+            indexes: Vec::new(),
+        };
         let mut seen = HashSet::new();
         let own_indexes: HashSet<&Vec<String>> = ty.indexes.iter().collect();
         for (i, name) in ty.implements.iter().enumerate() {
             let place = scope.owner.at(Part::Implements(i));
             if ty.kind == EntityKind::Edge {
                 problems.report(place, || {
-                    format!("{} implements {}, but only node types can", scope.title, shown(name))
+                    format!(
+                        "{} implements {}, but only node types can",
+                        scope.title,
+                        shown(name)
+                    )
                 });
                 continue;
             }
             if !seen.insert(name.as_str()) {
                 problems.report(place, || {
-                    format!("{} implements {} twice, expected once", scope.title, shown(name))
+                    format!(
+                        "{} implements {} twice, expected once",
+                        scope.title,
+                        shown(name)
+                    )
                 });
                 continue;
             }
@@ -62,7 +73,10 @@ impl<'a> Inherited<'a> {
             };
             for property in &interface.properties {
                 require_property(scope, name, property, place, problems);
-                inherited.properties.entry(property.name.as_str()).or_insert(property);
+                inherited
+                    .properties
+                    .entry(property.name.as_str())
+                    .or_insert(property);
             }
             for index in &interface.indexes {
                 inherited.indexes.push(index);
@@ -87,7 +101,10 @@ fn unknown_interface(name: &str, names: &Names<'_>) -> String {
         return format!("{} is a node type, expected an interface", shown(name));
     }
     let meant = hint(name, names.interfaces.keys().copied());
-    format!("found unknown interface {}, expected a declared one{meant}", shown(name))
+    format!(
+        "found unknown interface {}, expected a declared one{meant}",
+        shown(name)
+    )
 }
 
 /// The type must have the interface's property as declared.
@@ -108,7 +125,9 @@ fn require_property(
             )
         });
     };
-    let Some(found) = scope.properties.get(*index) else { return };
+    let Some(found) = scope.properties.get(*index) else {
+        return;
+    };
     let is_standin = problems.is_silenced(scope.owner.at(Part::PropertyType(*index)));
     if (found.ty != wanted.ty || found.nullable != wanted.nullable) && !is_standin {
         problems.report(place, || {
@@ -134,7 +153,10 @@ pub(super) fn check(
     if count > limits::MAX_PROPERTIES {
         problems.report_limit(scope.owner.at(Part::Name), || {
             let limit = limits::MAX_PROPERTIES;
-            format!("{} has {count} properties, more than the {limit} allowed", scope.title)
+            format!(
+                "{} has {count} properties, more than the {limit} allowed",
+                scope.title
+            )
         });
     }
     let mut folded: HashMap<String, &str> = HashMap::new();
@@ -146,13 +168,27 @@ pub(super) fn check(
             }
             std::collections::hash_map::Entry::Occupied(first) => problems.report(place, || {
                 let (first, name) = (first.get(), &property.name);
-                let how = if first == name { "twice" } else { "in two spellings of one name" };
-                format!("{} declares {} {how}; the first is {}", scope.title, shown(name), shown(first))
+                let how = if first == name {
+                    "twice"
+                } else {
+                    "in two spellings of one name"
+                };
+                format!(
+                    "{} declares {} {how}; the first is {}",
+                    scope.title,
+                    shown(name),
+                    shown(first)
+                )
             }),
         }
         let repeated = inherited
             .and_then(|inherited| inherited.properties.get(property.name.as_str()))
-            .is_some_and(|original| Property { id: property.id, ..(*original).clone() } == *property);
+            .is_some_and(|original| {
+                Property {
+                    id: property.id,
+                    ..(*original).clone()
+                } == *property
+            });
         if !repeated {
             own_property(scope, i, property, problems);
         }
@@ -162,7 +198,10 @@ pub(super) fn check(
 fn own_property(scope: &Scope<'_>, index: usize, property: &Property, problems: &mut Problems<'_>) {
     let name = &property.name;
     let place = scope.owner.at(Part::Property(index));
-    if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
+    if RESERVED
+        .iter()
+        .any(|reserved| reserved.eq_ignore_ascii_case(name))
+    {
         problems.report(place, || {
             format!(
                 "the property name {} of {} is reserved, expected none of {} in any case",
@@ -172,7 +211,12 @@ fn own_property(scope: &Scope<'_>, index: usize, property: &Property, problems: 
             )
         });
     } else {
-        spelling(&format!("the property name of {}", scope.title), name, place, problems);
+        spelling(
+            &format!("the property name of {}", scope.title),
+            name,
+            place,
+            problems,
+        );
     }
     annotations(&property.annotations, problems, |k| {
         scope.owner.at(Part::PropertyAnnotation(index, k))

@@ -24,7 +24,11 @@ impl<'s> Parser<'s> {
         if !self.cursor.at(Token::Name) {
             return self.unexpected("the name of an annotation");
         }
-        let header = Header { name: self.cursor.text(), offset, property };
+        let header = Header {
+            name: self.cursor.text(),
+            offset,
+            property,
+        };
         self.cursor.advance();
         // What is wrong was reported where it was found; there is nothing left to say here.
         let _reported = match header.name {
@@ -56,7 +60,10 @@ impl<'s> Parser<'s> {
         let property = header.property.and_then(|i| draft.properties.get(i));
         if property.is_none() {
             self.problems.report_at(header.offset, || {
-                format!("`@{}` here must name its property, like `{example}`", header.name)
+                format!(
+                    "`@{}` here must name its property, like `{example}`",
+                    header.name
+                )
             });
         }
         property.map(|p| p.name.clone())
@@ -127,7 +134,10 @@ impl<'s> Parser<'s> {
         })?;
         let (property, offset) = match named {
             Some(named) => named,
-            None => (self.followed(draft, header, "@range(name, 0..150)")?, header.offset),
+            None => (
+                self.followed(draft, header, "@range(name, 0..150)")?,
+                header.offset,
+            ),
         };
         if min.is_none() && max.is_none() {
             self.problems.report_at(header.offset, || {
@@ -137,7 +147,12 @@ impl<'s> Parser<'s> {
             return None;
         }
         if !self.refused(draft, header) {
-            draft.ranges.push(WrittenRange { property, offset, min, max });
+            draft.ranges.push(WrittenRange {
+                property,
+                offset,
+                min,
+                max,
+            });
         }
         Some(())
     }
@@ -200,8 +215,10 @@ impl<'s> Parser<'s> {
         };
         if !self.refused(draft, header) {
             let index = draft.checks.len();
-            self.problems.locate(draft.owner.at(Part::Check(index)), property_offset);
-            self.problems.locate(draft.owner.at(Part::CheckPattern(index)), offset);
+            self.problems
+                .locate(draft.owner.at(Part::Check(index)), property_offset);
+            self.problems
+                .locate(draft.owner.at(Part::CheckPattern(index)), offset);
             draft.checks.push(CheckConstraint { property, pattern });
         }
         Some(())
@@ -227,7 +244,8 @@ impl<'s> Parser<'s> {
             });
             return None;
         }
-        self.problems.locate(draft.owner.at(Part::Cardinality), header.offset);
+        self.problems
+            .locate(draft.owner.at(Part::Cardinality), header.offset);
         draft.cardinality = Some(Cardinality { min, max });
         Some(())
     }
@@ -295,8 +313,10 @@ impl<'s> Parser<'s> {
                 return None;
             }
         };
-        let annotation =
-            Annotation { name: header.name.to_string(), arguments: arguments.to_string() };
+        let annotation = Annotation {
+            name: header.name.to_string(),
+            arguments: arguments.to_string(),
+        };
         let annotations = match header.property.and_then(|i| draft.properties.get_mut(i)) {
             Some(property) => &mut property.annotations,
             None => {

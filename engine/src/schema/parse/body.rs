@@ -8,8 +8,8 @@ use crate::schema::problem::{Part, hint, shown};
 
 /// Every type name of the language.
 const TYPE_NAMES: [&str; 13] = [
-    "String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime", "Blob", "Vector",
-    "enum",
+    "String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime", "Blob",
+    "Vector", "enum",
 ];
 
 /// What other languages call our types.
@@ -90,15 +90,23 @@ impl Parser<'_> {
     /// Reads `name: Type?`; the index of the property.
     fn property(&mut self, draft: &mut Draft) -> Option<usize> {
         let index = draft.properties.len();
-        self.problems.locate(draft.owner.at(Part::Property(index)), self.cursor.offset());
+        self.problems
+            .locate(draft.owner.at(Part::Property(index)), self.cursor.offset());
         let name = self.cursor.text().to_string();
         self.cursor.advance();
-        let colon = self.expect(Token::Colon, &format!("`:` and the type of {}", shown(&name)));
+        let has_colon = self.cursor.take(Token::Colon);
+        if !has_colon {
+            self.unexpected_instead_of(|| format!("`:` and the type of {}", shown(&name)));
+        }
         let type_place = draft.owner.at(Part::PropertyType(index));
         self.problems.locate(type_place, self.cursor.offset());
         // A type may follow even without the colon.
-        let may_continue = colon.is_some() || (self.cursor.at(Token::Name) && !self.cursor.at_property());
-        let ty = if may_continue { self.property_type() } else { None };
+        let may_continue = has_colon || (self.cursor.at(Token::Name) && !self.cursor.at_property());
+        let ty = if may_continue {
+            self.property_type()
+        } else {
+            None
+        };
         if ty.is_none() {
             self.problems.silence(type_place);
         }
@@ -142,7 +150,11 @@ impl Parser<'_> {
         let name = self.cursor.text();
         self.problems.report_at(self.cursor.offset(), || {
             let known = TYPE_NAMES.join(", ");
-            format!("found unknown type {}, expected one of {known}{}", shown(name), type_hint(name))
+            format!(
+                "found unknown type {}, expected one of {known}{}",
+                shown(name),
+                type_hint(name)
+            )
         });
         self.cursor.advance();
         let open = self.cursor.index();
@@ -156,14 +168,23 @@ impl Parser<'_> {
         self.cursor.advance();
         let member = self.cursor.text();
         let Some(ty) = scalar(member).filter(|_| self.cursor.at(Token::Name)) else {
-            let meant = if self.cursor.at(Token::Name) { type_hint(member) } else { String::new() };
-            self.unexpected(&format!("a scalar type, the only members a list can have{meant}"));
+            let is_name = self.cursor.at(Token::Name);
+            self.unexpected_instead_of(|| {
+                let meant = if is_name {
+                    type_hint(member)
+                } else {
+                    String::new()
+                };
+                format!("a scalar type, the only members a list can have{meant}")
+            });
             self.skip_list();
             return None;
         };
         self.cursor.advance();
         if self.cursor.at(Token::Question) {
-            self.unexpected("`]`; members of a list may always be null, `[T]?` lets the list be null");
+            self.unexpected(
+                "`]`; members of a list may always be null, `[T]?` lets the list be null",
+            );
             self.skip_list();
             return None;
         }

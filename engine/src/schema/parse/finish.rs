@@ -13,7 +13,12 @@ use crate::schema::problem::{Owner, Part, Problems, shown};
 impl Parser<'_> {
     /// The schema, or everything that is wrong with the text.
     pub(super) fn finish(self) -> Result<Schema> {
-        let Self { mut schema, mut problems, ranges, .. } = self;
+        let Self {
+            mut schema,
+            mut problems,
+            ranges,
+            ..
+        } = self;
         if fits_inheritance(&schema, &mut problems) {
             inherit(&mut schema, &mut problems);
             for (index, written) in ranges {
@@ -32,14 +37,18 @@ impl Parser<'_> {
 fn inherit(schema: &mut Schema, problems: &mut Problems<'_>) {
     let mut by_name = HashMap::new();
     for (index, interface) in schema.interfaces.iter().enumerate() {
-        by_name.entry(interface.name.as_str()).or_insert((index, interface));
+        by_name
+            .entry(interface.name.as_str())
+            .or_insert((index, interface));
     }
     for (type_index, ty) in schema.types.iter_mut().enumerate() {
         let mut seen: HashSet<&str> = HashSet::new();
         let mut taken: HashSet<String> = ty.properties.iter().map(|p| p.name.clone()).collect();
         let mut indexed: HashSet<Vec<String>> = ty.indexes.iter().cloned().collect();
         for name in &ty.implements {
-            let Some((interface_index, interface)) = by_name.get(name.as_str()) else { continue };
+            let Some((interface_index, interface)) = by_name.get(name.as_str()) else {
+                continue;
+            };
             if !seen.insert(interface.name.as_str()) {
                 continue;
             }
@@ -69,10 +78,19 @@ fn read_ranges(
     written: Vec<WrittenRange>,
     problems: &mut Problems<'_>,
 ) {
-    let types: HashMap<&str, &PropertyType> =
-        ty.properties.iter().map(|p| (p.name.as_str(), &p.ty)).collect();
+    let types: HashMap<&str, &PropertyType> = ty
+        .properties
+        .iter()
+        .map(|p| (p.name.as_str(), &p.ty))
+        .collect();
     let mut ranges = Vec::new();
-    for WrittenRange { property, offset, min, max } in written {
+    for WrittenRange {
+        property,
+        offset,
+        min,
+        max,
+    } in written
+    {
         // A range that cannot apply stays without bounds; the rules say why.
         let scalar = match types.get(property.as_str()) {
             Some(PropertyType::Scalar(scalar)) => Some(*scalar),
@@ -85,7 +103,9 @@ fn read_ranges(
                     read(scalar, &property, min, problems),
                     read(scalar, &property, max, problems),
                 );
-                let (Some(min), Some(max)) = bounds else { continue };
+                let (Some(min), Some(max)) = bounds else {
+                    continue;
+                };
                 (min, max)
             }
         };
@@ -102,7 +122,9 @@ fn read(
     bound: Option<Bound>,
     problems: &mut Problems<'_>,
 ) -> Option<Option<Value>> {
-    let Some(bound) = bound else { return Some(None) };
+    let Some(bound) = bound else {
+        return Some(None);
+    };
     let value = read_bound(ty, &bound.literal);
     if value.is_none() {
         problems.report_at(bound.offset, || {

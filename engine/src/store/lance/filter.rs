@@ -1,14 +1,15 @@
 //! Predicates as typed expressions. No SQL text is ever built, so names and literals mean themselves.
 
-use std::collections::HashSet;
-
 use ::lance::deps::datafusion::common::{Column, ScalarValue};
 use ::lance::deps::datafusion::logical_expr::{BinaryExpr, Like, Operator, expr::InList};
 use ::lance::deps::datafusion::prelude::Expr;
 
-use crate::error::{Error, Reason, Result};
+use crate::error::Result;
 use crate::limits;
+use crate::model::predicate::eval::{float, not_comparable, not_text, too_large};
 use crate::model::{CompareOp, EntityKind, EntityType, Predicate, PropertyType, ScalarType, Value};
+
+pub use crate::model::predicate::eval::unknown_property;
 
 /// Rows whose text column holds one of these values. For keys, endpoints and ids.
 pub fn any_of(column: &str, values: impl IntoIterator<Item = String>) -> Expr {
@@ -21,11 +22,26 @@ pub fn either(a: Expr, b: Expr) -> Expr {
     binary(a, Operator::Or, b)
 }
 
+/// Rows for which both hold.
+pub fn both(a: Expr, b: Expr) -> Expr {
+    binary(a, Operator::And, b)
+}
+
+/// Rows whose text column holds a larger value. For walking a table by id.
+pub fn above(column: &str, value: &str) -> Expr {
+    binary(name(column), Operator::Gt, literal(ScalarValue::Utf8(Some(value.to_string()))))
+}
+
+/// Rows whose column holds nothing.
+pub fn is_null(column: &str) -> Expr {
+    Expr::IsNull(Box::new(name(column)))
+}
+
 /// Translates a predicate over one type's rows.
 ///
 /// # Errors
-/// [`Reason::PropertyNotFound`], [`Reason::InvalidPredicate`] naming the offender, or
-/// [`Reason::LimitExceeded`] for a tree too large or too deep.
+/// [`crate::error::Reason::PropertyNotFound`], [`crate::error::Reason::InvalidPredicate`] naming the
+/// offender, or [`crate::error::Reason::LimitExceeded`] for a tree too large or too deep.
 pub fn translate(ty: &EntityType, predicate: &Predicate) -> Result<Expr> {
     let mut nodes = 0;
     Translator { ty }.walk(predicate, 0, &mut nodes)
@@ -39,38 +55,23 @@ impl Translator<'_> {
     fn walk(&self, predicate: &Predicate, depth: usize, nodes: &mut usize) -> Result<Expr> {
         *nodes += 1;
         if *nodes > limits::MAX_PREDICATE_NODES || depth > limits::MAX_PREDICATE_DEPTH {
-            return Err(Error::new(
-                Reason::LimitExceeded,
-                format!(
-                    "the predicate has more than {} terms or is nested deeper than {}",
-                    limits::MAX_PREDICATE_NODES,
-                    limits::MAX_PREDICATE_DEPTH
-                ),
-            ));
+            return Err(too_large());
         }
         match predicate {
             Predicate::And(all) => self.fold(all, Operator::And, true, depth, nodes),
             Predicate::Or(any) => self.fold(any, Operator::Or, false, depth, nodes),
             Predicate::Not(inner) => Ok(Expr::Not(Box::new(self.walk(inner, depth + 1, nodes)?))),
-            Predicate::Compare { property, op, value } => {
-                let literal = self.literal(property, value)?;
-                Ok(binary(name(property), operator(*op), literal))
-            }
+            Predicate::Compare { property, op, value } => self.compare(property, *op, value),
             Predicate::In { property, values } => {
                 *nodes += values.len();
-                let mut list = Vec::with_capacity(values.len());
-                for value in values {
-                    list.push(self.literal(property, value)?);
+                if *nodes > limits::MAX_PREDICATE_NODES {
+                    return Err(too_large());
                 }
-                if list.is_empty() {
-                    self.column(property)?;
-                    return Ok(literal(ScalarValue::Boolean(Some(false))));
-                }
-                Ok(Expr::InList(InList { expr: Box::new(name(property)), list, negated: false }))
+                self.one_of(property, values)
             }
             Predicate::IsNull { property } => {
                 self.column(property)?;
-                Ok(Expr::IsNull(Box::new(name(property))))
+                Ok(is_null(property))
             }
             Predicate::StartsWith { property, prefix } => {
                 self.like(property, format!("{}%", escape(prefix)))
@@ -106,12 +107,57 @@ impl Translator<'_> {
                 escape_char: Some('\\'),
                 case_insensitive: false,
             })),
-            ColumnType::Property(_) => Err(Error::new(
-                Reason::InvalidPredicate,
-                format!("{property} is not text, so prefix and substring tests do not apply"),
-            )
-            .with("property", property)),
+            ColumnType::Property(_) => Err(not_text(property)),
         }
+    }
+
+    fn compare(&self, property: &str, op: CompareOp, value: &Value) -> Result<Expr> {
+        use CompareOp as C;
+        let column = || name(property);
+        Ok(match self.operand(property, value)? {
+            Operand::Exactly(value) => binary(column(), operator(op), literal(value)),
+            // Floats are ordered with negative zero below zero, which nobody means.
+            Operand::Zero(low, high) => match op {
+                C::Lt => binary(column(), Operator::Lt, literal(low)),
+                C::Le => binary(column(), Operator::LtEq, literal(high)),
+                C::Gt => binary(column(), Operator::Gt, literal(high)),
+                C::Ge => binary(column(), Operator::GtEq, literal(low)),
+                C::Eq => both(
+                    binary(column(), Operator::GtEq, literal(low)),
+                    binary(column(), Operator::LtEq, literal(high)),
+                ),
+                C::Ne => either(
+                    binary(column(), Operator::Lt, literal(low)),
+                    binary(column(), Operator::Gt, literal(high)),
+                ),
+            },
+            // Beyond the column's range the answer is the same for every value, and unknown for null.
+            Operand::Above(max) => match op {
+                C::Eq | C::Gt | C::Ge => binary(column(), Operator::Gt, literal(max)),
+                C::Ne | C::Lt | C::Le => binary(column(), Operator::LtEq, literal(max)),
+            },
+            Operand::Below(min) => match op {
+                C::Eq | C::Lt | C::Le => binary(column(), Operator::Lt, literal(min)),
+                C::Ne | C::Gt | C::Ge => binary(column(), Operator::GtEq, literal(min)),
+            },
+        })
+    }
+
+    fn one_of(&self, property: &str, values: &[Value]) -> Result<Expr> {
+        self.column(property)?;
+        let mut list = Vec::with_capacity(values.len());
+        let mut never = literal(ScalarValue::Boolean(Some(false)));
+        for value in values {
+            match self.operand(property, value)? {
+                Operand::Exactly(value) => list.push(literal(value)),
+                Operand::Zero(low, high) => list.extend([literal(low), literal(high)]),
+                Operand::Above(_) | Operand::Below(_) => never = self.compare(property, CompareOp::Eq, value)?,
+            }
+        }
+        if list.is_empty() {
+            return Ok(never);
+        }
+        Ok(Expr::InList(InList { expr: Box::new(name(property)), list, negated: false }))
     }
 
     fn column(&self, property: &str) -> Result<ColumnType<'_>> {
@@ -124,50 +170,35 @@ impl Translator<'_> {
         }
     }
 
-    fn literal(&self, property: &str, value: &Value) -> Result<Expr> {
-        let scalar = match self.column(property)? {
-            ColumnType::System => match value {
-                Value::String(s) => Some(ScalarValue::Utf8(Some(s.clone()))),
-                _ => None,
-            },
-            ColumnType::Property(PropertyType::Enum(_)) => match value {
-                Value::String(s) => Some(ScalarValue::Utf8(Some(s.clone()))),
-                _ => None,
-            },
-            ColumnType::Property(PropertyType::Scalar(ty)) => scalar(*ty, value),
+    fn operand(&self, property: &str, value: &Value) -> Result<Operand> {
+        let text = |value: &Value| match value {
+            Value::String(s) => Some(Operand::Exactly(ScalarValue::Utf8(Some(s.clone())))),
+            _ => None,
+        };
+        let operand = match self.column(property)? {
+            ColumnType::System | ColumnType::Property(PropertyType::Enum(_)) => text(value),
+            ColumnType::Property(PropertyType::Scalar(ty)) => operand(*ty, value),
             ColumnType::Property(PropertyType::Vector(_) | PropertyType::List(_)) => None,
         };
-        scalar.map(literal).ok_or_else(|| {
-            Error::new(
-                Reason::InvalidPredicate,
-                format!(
-                    "{property} of {} cannot be compared with a {} value",
-                    self.ty.type_ref(),
-                    value.type_name()
-                ),
-            )
-            .with("property", property)
-        })
+        operand.ok_or_else(|| not_comparable(self.ty, property, value))
     }
+}
+
+/// A literal as its column can hold it.
+enum Operand {
+    /// It can.
+    Exactly(ScalarValue),
+    /// Zero of a float, which has two forms.
+    Zero(ScalarValue, ScalarValue),
+    /// It is more than the column's largest value, given here.
+    Above(ScalarValue),
+    /// It is less than the column's smallest value, given here.
+    Below(ScalarValue),
 }
 
 enum ColumnType<'a> {
     System,
     Property(&'a PropertyType),
-}
-
-/// The error for a property a type lacks, with the nearest name that exists.
-pub fn unknown_property(ty: &EntityType, property: &str) -> Error {
-    let known: HashSet<&str> = ty.columns().collect();
-    let near = known
-        .iter()
-        .map(|k| (strsim::damerau_levenshtein(k, property), *k))
-        .filter(|(d, k)| *d <= 2.max(k.len() / 3))
-        .min();
-    let hint = near.map(|(_, k)| format!("; did you mean {k:?}?")).unwrap_or_default();
-    Error::new(Reason::PropertyNotFound, format!("{} has no property {property:?}{hint}", ty.type_ref()))
-        .with("type", ty.type_ref())
-        .with("property", property)
 }
 
 /// A balanced tree: a chain of thousands of terms would overflow a recursive walk.
@@ -186,41 +217,39 @@ fn balance(mut terms: Vec<Expr>, operator: Operator) -> Option<Expr> {
     terms.pop()
 }
 
-fn scalar(ty: ScalarType, value: &Value) -> Option<ScalarValue> {
-    let integer = match value {
-        Value::I64(v) => Some(i128::from(*v)),
-        Value::U64(v) => Some(i128::from(*v)),
-        _ => None,
-    };
+fn operand(ty: ScalarType, value: &Value) -> Option<Operand> {
+    use ScalarType as S;
+    use ScalarValue as V;
+    let exactly = |value| Some(Operand::Exactly(value));
     match (ty, value) {
-        (ScalarType::String, Value::String(s)) => Some(ScalarValue::Utf8(Some(s.clone()))),
-        (ScalarType::Bool, Value::Bool(b)) => Some(ScalarValue::Boolean(Some(*b))),
-        // Integer literals are widened so that a comparison with one outside the column's range is
-        // simply true or false.
-        (ScalarType::I32, _) => integer.map(|v| match i32::try_from(v) {
-            Ok(v) => ScalarValue::Int32(Some(v)),
-            Err(_) => ScalarValue::Decimal128(Some(v), 20, 0),
-        }),
-        (ScalarType::I64, _) => integer.map(|v| match i64::try_from(v) {
-            Ok(v) => ScalarValue::Int64(Some(v)),
-            Err(_) => ScalarValue::Decimal128(Some(v), 20, 0),
-        }),
-        (ScalarType::U32, _) => integer.map(|v| match u32::try_from(v) {
-            Ok(v) => ScalarValue::UInt32(Some(v)),
-            Err(_) => ScalarValue::Decimal128(Some(v), 20, 0),
-        }),
-        (ScalarType::U64, _) => integer.map(|v| match u64::try_from(v) {
-            Ok(v) => ScalarValue::UInt64(Some(v)),
-            Err(_) => ScalarValue::Decimal128(Some(v), 20, 0),
-        }),
-        (ScalarType::F32 | ScalarType::F64, Value::F64(v)) => Some(ScalarValue::Float64(Some(*v))),
-        (ScalarType::F32 | ScalarType::F64, _) => integer.map(|v| ScalarValue::Float64(Some(v as f64))),
-        (ScalarType::Date, Value::Date(d)) => Some(ScalarValue::Date32(Some(*d))),
-        (ScalarType::DateTime, Value::Timestamp(t)) => {
-            Some(ScalarValue::TimestampMicrosecond(Some(*t), Some("UTC".into())))
+        (S::String, Value::String(s)) => exactly(V::Utf8(Some(s.clone()))),
+        (S::Bool, Value::Bool(b)) => exactly(V::Boolean(Some(*b))),
+        (S::I32, _) => integer(value, i32::MIN, i32::MAX, |v| V::Int32(Some(v))),
+        (S::I64, _) => integer(value, i64::MIN, i64::MAX, |v| V::Int64(Some(v))),
+        (S::U32, _) => integer(value, u32::MIN, u32::MAX, |v| V::UInt32(Some(v))),
+        (S::U64, _) => integer(value, u64::MIN, u64::MAX, |v| V::UInt64(Some(v))),
+        (S::F32 | S::F64, _) => {
+            let wide = float(ty, value)?;
+            let form = |f: f64| if ty == S::F32 { V::Float32(Some(f as f32)) } else { V::Float64(Some(f)) };
+            Some(if wide == 0.0 { Operand::Zero(form(-0.0), form(0.0)) } else { Operand::Exactly(form(wide)) })
         }
+        (S::Date, Value::Date(d)) => exactly(V::Date32(Some(*d))),
+        (S::DateTime, Value::Timestamp(t)) => exactly(V::TimestampMicrosecond(Some(*t), Some("UTC".into()))),
         _ => None,
     }
+}
+
+fn integer<T: TryFrom<i128>>(value: &Value, min: T, max: T, form: impl Fn(T) -> ScalarValue) -> Option<Operand> {
+    let wide = match value {
+        Value::I64(v) => i128::from(*v),
+        Value::U64(v) => i128::from(*v),
+        _ => return None,
+    };
+    Some(match T::try_from(wide) {
+        Ok(fits) => Operand::Exactly(form(fits)),
+        Err(_) if wide < 0 => Operand::Below(form(min)),
+        Err(_) => Operand::Above(form(max)),
+    })
 }
 
 fn operator(op: CompareOp) -> Operator {

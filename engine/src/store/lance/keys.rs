@@ -100,13 +100,22 @@ impl KeyIndex {
         self.map.is_empty()
     }
 
-    /// Makes the index say what `table` holds.
+    /// The table state the index describes; `None` if it describes none.
+    pub fn at(&self) -> Option<&TableAt> {
+        self.at.as_ref()
+    }
+
+    /// Makes the index say what `table` holds. Going on to a later version reads what is new; going back
+    /// to an earlier one reads the table anew, because what was deleted since is not in the index any more.
     ///
     /// # Errors
     /// The store's.
     pub async fn follow(&mut self, table: &Table) -> Result<()> {
         if self.at.as_ref() == Some(table.at()) {
             return Ok(());
+        }
+        if self.at.as_ref().is_none_or(|at| at.version > table.version()) {
+            *self = Self::new(std::mem::take(&mut self.columns));
         }
         let now = table.fragments();
         self.forget_missing(&now);

@@ -4,6 +4,7 @@
 //! version: whoever wants one opens it. What Lance would do on its own (rebase a commit on a newer
 //! version, clean up, list for newer versions) is switched off here.
 
+mod blob;
 pub mod commit;
 pub mod error;
 pub mod filter;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use ::lance::Dataset;
 use lance_table::format::{Fragment, RowIdMeta};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Identifies one table state. Versions of different Lance branches are never compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +93,28 @@ impl Table {
         }
     }
 
+    /// The stable ids of the rows at these addresses, from the manifest. Makes no request.
+    ///
+    /// # Errors
+    /// An address outside the table, or a malformed sequence.
+    pub fn row_ids_at(&self, addresses: &[u64]) -> Result<Vec<u64>> {
+        let mut sequences = HashMap::new();
+        let missing = || Error::internal("a row address is outside the table");
+        addresses
+            .iter()
+            .map(|address| {
+                let fragment = address >> 32;
+                if let std::collections::hash_map::Entry::Vacant(slot) = sequences.entry(fragment) {
+                    let found = self.dataset.fragments().iter().find(|f| f.id == fragment).ok_or_else(missing)?;
+                    let Some(RowIdMeta::Inline(bytes)) = &found.row_id_meta else { return Err(missing()) };
+                    slot.insert(lance_table::rowids::read_row_ids(bytes).map_err(error::convert)?);
+                }
+                let offset = usize::try_from(address & 0xffff_ffff).map_err(|_| missing())?;
+                sequences.get(&fragment).and_then(|s| s.get(offset)).ok_or_else(missing)
+            })
+            .collect()
+    }
+
     /// The properties of the transaction that made this version.
     ///
     /// # Errors
@@ -107,6 +130,16 @@ impl Table {
     /// The schema-level metadata of the dataset.
     pub fn schema_metadata(&self) -> &HashMap<String, String> {
         &self.dataset.schema().metadata
+    }
+
+    /// Whether the dataset has exactly the columns of `schema`: names, and the property each holds.
+    pub fn has_fields_of(&self, schema: &arrow_schema::Schema) -> bool {
+        let mine = self.arrow_schema();
+        let property = |f: &arrow_schema::Field| f.metadata().get("omnigraph:property_id").cloned();
+        mine.fields().len() == schema.fields().len()
+            && mine.fields().iter().zip(schema.fields()).all(|(a, b)| {
+                a.name() == b.name() && property(a) == property(b)
+            })
     }
 
     /// The Arrow schema as stored.

@@ -1,16 +1,26 @@
 //! Reading rows of one table version as a stream of batches in the logical schema.
+//!
+//! Memory stays bounded whatever the table's size: read-ahead is fixed, batches are bounded in rows and
+//! bytes, sorts spill to disk, blob payloads are fetched a run of rows at a time. A stream that is dropped
+//! stops reading.
 
 use std::sync::Arc;
 
-use ::lance::dataset::scanner::ColumnOrdering;
-use ::lance::deps::datafusion::prelude::Expr;
+use ::lance::dataset::scanner::{ColumnOrdering, Scanner};
+use ::lance::deps::datafusion::error::DataFusionError;
+use ::lance::deps::datafusion::execution::TaskContext;
+use ::lance::deps::datafusion::execution::memory_pool::FairSpillPool;
+use ::lance::deps::datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use ::lance::deps::datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use ::lance::deps::datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use ::lance::deps::datafusion::prelude::{Expr, SessionConfig};
 use arrow_array::RecordBatch;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use lance_core::datatypes::BlobHandling;
 
-use super::{Table, error};
-use crate::error::{Error, Result};
+use super::{Table, blob, error};
+use crate::error::{Error, Reason, Result};
 use crate::limits;
 
 /// Name of the column holding a row's address.
@@ -45,57 +55,73 @@ impl Table {
     /// Starts a scan. Blobs come as bytes.
     ///
     /// # Errors
-    /// A column or filter that does not fit, or the store's.
+    /// A column or filter that does not fit, or the store's. [`Reason::LimitExceeded`] if a sort finds
+    /// neither memory nor disk.
     pub async fn scan(&self, scan: Scan) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        let mut scanner = self.dataset.scan();
-        let mut columns = scan.columns;
+        let mut shown = scan.columns.clone();
         // A scan must read at least one column; addresses alone are columns too.
         if scan.with_address {
-            columns.push(ROW_ADDRESS.to_string());
+            shown.push(ROW_ADDRESS.to_string());
         }
         if scan.with_row_id {
-            columns.push(ROW_ID.to_string());
+            shown.push(ROW_ID.to_string());
         }
-        scanner.project(&columns).map_err(error::convert)?;
-        scanner.blob_handling(BlobHandling::AllBinary);
+        let blobs = self.blob_columns(&scan.columns);
+        let mut columns = shown.clone();
+        if !blobs.is_empty() && !scan.with_address {
+            columns.push(ROW_ADDRESS.to_string());
+        }
+        let batch_rows = if scan.batch_rows == 0 { limits::BATCH_ROWS } else { scan.batch_rows };
+        let sorted = !scan.order.is_empty();
+        let mut scanner = self.scanner(&columns, batch_rows)?;
+        self.narrow(&mut scanner, scan)?;
+        let batches = if sorted { start_sorted(&scanner, batch_rows).await? } else { start(&scanner).await? };
+        if blobs.is_empty() {
+            return Ok(batches);
+        }
+        Ok(blob::fill_stream(self.shared(), blobs, shown, batches))
+    }
+
+    /// A scanner of all rows with the engine's bounds.
+    fn scanner(&self, columns: &[String], batch_rows: usize) -> Result<Scanner> {
+        let mut scanner = self.dataset.scan();
+        scanner.project(columns).map_err(error::convert)?;
+        scanner
+            .blob_handling(BlobHandling::BlobsDescriptions)
+            .batch_size(batch_rows)
+            .batch_size_bytes(limits::SCAN_BATCH_BYTES as u64)
+            .batch_readahead(limits::SCAN_BATCH_READAHEAD)
+            .fragment_readahead(limits::SCAN_FRAGMENT_READAHEAD)
+            .io_buffer_size(limits::SCAN_IO_BUFFER_BYTES);
+        Ok(scanner)
+    }
+
+    fn narrow(&self, scanner: &mut Scanner, scan: Scan) -> Result<()> {
         if let Some(filter) = scan.filter {
             scanner.filter_expr(filter);
         }
         if let Some(wanted) = scan.fragments {
-            let fragments = self
-                .dataset
-                .fragments()
-                .iter()
-                .filter(|f| wanted.contains(&f.id))
-                .cloned()
-                .collect::<Vec<_>>();
+            let known = self.dataset.fragments();
+            let fragments: Vec<_> = known.iter().filter(|f| wanted.contains(&f.id)).cloned().collect();
             if fragments.len() != wanted.len() {
                 return Err(Error::internal("a scan names a fragment that the table version lacks"));
             }
             scanner.with_fragments(fragments);
         }
         if !scan.order.is_empty() {
-            let keys = scan
-                .order
-                .into_iter()
-                .map(|(column, descending)| {
-                    if descending {
-                        ColumnOrdering::desc_nulls_last(column)
-                    } else {
-                        ColumnOrdering::asc_nulls_last(column)
-                    }
-                })
-                .collect();
+            let key = |(column, descending): (String, bool)| match descending {
+                true => ColumnOrdering::desc_nulls_last(column),
+                false => ColumnOrdering::asc_nulls_last(column),
+            };
+            let keys = scan.order.into_iter().map(key).collect();
             scanner.order_by(Some(keys)).map_err(error::convert)?;
         }
         if let Some(limit) = scan.limit {
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
             scanner.limit(Some(limit), None).map_err(error::convert)?;
         }
-        scanner.batch_size(if scan.batch_rows == 0 { limits::BATCH_ROWS } else { scan.batch_rows });
         scanner.scan_in_order(scan.ordered);
-        let stream = scanner.try_into_stream().await.map_err(error::convert)?;
-        Ok(stream.map_err(error::convert).boxed())
+        Ok(())
     }
 
     /// Reads a whole result into memory. For results whose size is bounded by the caller.
@@ -124,4 +150,41 @@ impl Table {
     pub(super) fn shared(&self) -> Arc<::lance::Dataset> {
         self.dataset.clone()
     }
+}
+
+async fn start(scanner: &Scanner) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+    let stream = scanner.try_into_stream().await.map_err(error::convert)?;
+    Ok(stream.map_err(error::convert).boxed())
+}
+
+/// Runs the plan with a memory pool of its own: left alone, a sort would keep the whole table in memory.
+async fn start_sorted(scanner: &Scanner, batch_rows: usize) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+    let plan = scanner.create_plan().await.map_err(error::convert)?;
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(FairSpillPool::new(limits::SORT_MEMORY_BYTES)))
+        .build_arc()
+        .map_err(sort_failed)?;
+    let config = SessionConfig::new()
+        .with_batch_size(batch_rows)
+        .with_sort_spill_reservation_bytes(limits::SORT_MEMORY_BYTES / 4);
+    let context = TaskContext::default().with_session_config(config).with_runtime(runtime);
+    let plan: Arc<dyn ExecutionPlan> = match (plan.output_partitioning().partition_count(), plan.output_ordering()) {
+        (1, _) => plan,
+        (_, Some(order)) => Arc::new(SortPreservingMergeExec::new(order.clone(), plan)),
+        (_, None) => return Err(Error::internal("a sorted scan lost its order")),
+    };
+    let stream = plan.execute(0, Arc::new(context)).map_err(sort_failed)?;
+    Ok(stream.map_err(sort_failed).boxed())
+}
+
+fn sort_failed(error: DataFusionError) -> Error {
+    if matches!(error.find_root(), DataFusionError::ResourcesExhausted(_)) {
+        let what = format!(
+            "sorting needs more than the {} MiB of memory and the temporary disk space there is; limit the \
+             result or sort by fewer columns",
+            limits::SORT_MEMORY_BYTES >> 20
+        );
+        return Error::new(Reason::LimitExceeded, what).with("limit", limits::SORT_MEMORY_BYTES).caused_by(error);
+    }
+    error::convert(error.into())
 }

@@ -26,7 +26,7 @@ pub const TABLE: [(u8, &[&str]); 8] = [
     (5, &["txn", "recovery"]),
     (4, &["manifest", "intent"]),
     (3, &["store"]),
-    (2, &["format"]),
+    (2, &["data", "format"]),
     (1, &["model"]),
     (
         0,

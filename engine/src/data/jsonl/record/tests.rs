@@ -74,17 +74,17 @@ const WRONG_RECORDS: &[(&str, &str, &str)] = &[
     ),
     (
         r#"{"type":"Note","data":{"text":"a","text":"b"}}"#,
-        "Note.text is given twice",
+        "Note.text: found it twice",
         "INVALID_RECORD",
     ),
     (
         r#"{"type":"Note","data":{"text":"a","\u0074ext":"b"}}"#,
-        "Note.text is given twice",
+        "Note.text: found it twice",
         "INVALID_RECORD",
     ),
     (
         r#"{"type":"Note","data":{"id":"a","id":"b"}}"#,
-        "Note.id: it is given twice",
+        "Note.id: found it twice",
         "INVALID_RECORD",
     ),
     (
@@ -146,7 +146,6 @@ fn the_envelope_is_checked() {
     }
 }
 
-// Texts that a type accepts with what they mean, and texts it refuses.
 #[test]
 fn each_scalar_accepts_exactly_its_spellings() {
     use ScalarType as S;
@@ -194,18 +193,23 @@ fn each_scalar_accepts_exactly_its_spellings() {
         );
         check_value(&scalar(scalar_type), &value).unwrap();
     }
+}
+
+#[test]
+fn each_scalar_refuses_what_is_not_its_spelling() {
+    use ScalarType as S;
     let refused = [
         (S::String, "1 true [] {}"),
         (S::Bool, "1 0 \"true\" []"),
         (
             S::I32,
-            "2147483648 -2147483649 1.0 1e3 1.5 \"1.0\" \"\" \"+1\" \" 1\" \"1e3\" \"0x1\" true [] 99999999999999999999999",
+            "2147483648 -2147483649 1.0 1e3 1.5 \"1.0\" \"\" \"+1\" \"\\u00201\" \"1e3\" \"0x1\" true [] 99999999999999999999999",
         ),
         (S::I64, "9223372036854775808 -9223372036854775809 1.0"),
         (S::U32, "-1 4294967296 \"-1\""),
         (S::U64, "-1 18446744073709551616 1e2"),
         (S::F32, "1e40 -1e40 \"1\" true"),
-        (S::F64, "1e400 \"NaN\" \"1\" null-ish"),
+        (S::F64, "1e400 \"NaN\" \"1\""),
         (
             S::Date,
             "\"2024-01-01T02:00:00+05:00\" \"2024-02-30\" 19723 19723.0 true {} \"\"",
@@ -219,10 +223,7 @@ fn each_scalar_accepts_exactly_its_spellings() {
     for (scalar_type, spellings) in refused {
         for ty in [scalar(scalar_type), PropertyType::List(scalar_type)] {
             let schema = schema(vec![holder(ty.clone())]);
-            for spelled in spellings
-                .split(' ')
-                .filter(|s| *s != "null-ish" && *s != "\"" && *s != "1\"")
-            {
+            for spelled in spellings.split(' ') {
                 let (open, close) = if ty == scalar(scalar_type) {
                     ("", "")
                 } else {

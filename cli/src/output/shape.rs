@@ -1,0 +1,268 @@
+//! The JSON forms of everything a command answers. They are documented in `docs/cli.md` and stable: members
+//! may be added, none is renamed or removed. Pure.
+
+use omnigraph_engine::format::recovery_row::RecoveryRow;
+use omnigraph_engine::maintenance::verify::VerifyReport;
+use omnigraph_engine::model::{
+    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, ReadSelector, Schema, TypeCounts, TypeRef,
+};
+use omnigraph_engine::read::neighbors::Neighborhood;
+use serde_json::{Map, Value as Json, json};
+
+use crate::literal::{datetime, to_json, type_name};
+use crate::target::{About, Outcome, Stored};
+
+fn counts(counts: &[TypeCounts]) -> Json {
+    let mut counts: Vec<&TypeCounts> = counts.iter().collect();
+    counts.sort_by(|a, b| a.type_ref.cmp(&b.type_ref));
+    let one = |c: &&TypeCounts| {
+        json!({
+            "kind": c.type_ref.kind.as_str(),
+            "type": c.type_ref.name,
+            "inserted": c.inserted,
+            "updated": c.updated,
+            "deleted": c.deleted,
+        })
+    };
+    counts.iter().map(one).collect()
+}
+
+/// Empty text as null.
+fn some(text: &str) -> Json {
+    if text.is_empty() { Json::Null } else { json!(text) }
+}
+
+/// What a write did.
+pub(crate) fn outcome(outcome: &Outcome) -> Json {
+    json!({
+        "commit": outcome.commit,
+        "parents": outcome.parents,
+        "branch": outcome.branch,
+        "changed": outcome.changed,
+        "replayed": outcome.replayed,
+        "created_at": outcome.created_at.map(datetime),
+        "counts": counts(&outcome.counts),
+    })
+}
+
+/// A commit.
+pub(crate) fn commit(commit: &CommitInfo) -> Json {
+    json!({
+        "id": commit.id,
+        "parents": commit.parents,
+        "branch": commit.branch,
+        "actor": commit.actor.0,
+        "created_at": datetime(commit.created_at),
+        "message": some(&commit.message),
+        "request_id": some(&commit.request_id),
+        "operation": commit.operation,
+        "manifest_version": commit.manifest_version,
+        "counts": counts(&commit.counts),
+    })
+}
+
+/// A branch.
+pub(crate) fn branch(branch: &BranchInfo) -> Json {
+    json!({
+        "name": branch.name,
+        "branch_id": branch.branch_id,
+        "parent": some(&branch.parent),
+        "forked_from": some(&branch.forked_from),
+        "head": branch.head,
+        "created_at": datetime(branch.created_at),
+        "actor": branch.actor.0,
+    })
+}
+
+/// An entity, in the form that a load reads.
+pub(crate) fn entity(entity: &Entity, schema: &Schema) -> Json {
+    let mut record = Map::new();
+    match (entity.type_ref.kind, &entity.endpoints) {
+        (EntityKind::Node, _) => {
+            record.insert("type".into(), json!(entity.type_ref.name));
+        }
+        (EntityKind::Edge, endpoints) => {
+            record.insert("edge".into(), json!(entity.type_ref.name));
+            if let Some((from, to)) = endpoints {
+                record.insert("from".into(), json!(from));
+                record.insert("to".into(), json!(to));
+            }
+        }
+    }
+    let mut data = Map::new();
+    data.insert("id".into(), json!(entity.id));
+    let ty = schema.get(&entity.type_ref);
+    for name in property_order(entity, ty) {
+        if let Some(value) = entity.properties.get(name) {
+            let ty = ty.and_then(|ty| ty.property(name)).map(|property| &property.ty);
+            data.insert(name.to_string(), to_json(value, ty));
+        }
+    }
+    record.insert("data".into(), Json::Object(data));
+    Json::Object(record)
+}
+
+/// Names of an entity's properties: declared ones in declared order, then others by name.
+pub(crate) fn property_order<'a>(entity: &'a Entity, ty: Option<&'a EntityType>) -> Vec<&'a str> {
+    let declared = ty.into_iter().flat_map(|ty| ty.properties.iter().map(|property| property.name.as_str()));
+    let mut names: Vec<&str> = declared.filter(|name| entity.properties.contains_key(*name)).collect();
+    let others = entity.properties.keys().map(String::as_str);
+    let others: Vec<&str> = others.filter(|name| !names.contains(name)).collect();
+    names.extend(others);
+    names
+}
+
+/// What is near.
+pub(crate) fn neighborhood(commit: &str, found: &Neighborhood, schema: &Schema) -> Json {
+    let all = |neighbors: &[(Entity, u32)]| -> Json {
+        let one = |(neighbor, distance): &(Entity, u32)| {
+            let mut json = entity(neighbor, schema);
+            json["distance"] = json!(distance);
+            json
+        };
+        neighbors.iter().map(one).collect()
+    };
+    json!({
+        "commit": commit,
+        "nodes": all(&found.nodes),
+        "edges": all(&found.edges),
+        "truncated": found.truncated,
+    })
+}
+
+/// The branch a selector goes through, if it does.
+fn branch_of(selector: &ReadSelector) -> Option<&str> {
+    match selector {
+        ReadSelector::Branch(branch)
+        | ReadSelector::BranchAsOf { branch, .. }
+        | ReadSelector::AtLeast { branch, .. }
+        | ReadSelector::Version { branch, .. } => Some(branch),
+        ReadSelector::Commit(_) | ReadSelector::Tag(_) => None,
+    }
+}
+
+/// How a version is stored.
+pub(crate) fn stored(stored: &Stored, selector: &ReadSelector) -> Json {
+    let tables = stored.tables.iter().map(|table| {
+        json!({
+            "kind": table.type_ref.kind.as_str(),
+            "type": table.type_ref.name,
+            "location": table.location,
+            "lance_branch": table.lance_branch,
+            "version": table.version,
+            "rows": table.rows,
+        })
+    });
+    json!({
+        "commit": stored.commit,
+        "branch": branch_of(selector),
+        "root": stored.root,
+        "storage_stamp": stored.stamp,
+        "manifest_branch": stored.manifest_branch,
+        "manifest_version": stored.manifest_version,
+        "tables": tables.collect::<Vec<_>>(),
+    })
+}
+
+/// A graph.
+pub(crate) fn about(about: &About) -> Json {
+    json!({
+        "graph": about.id,
+        "root": about.root,
+        "storage_stamp": about.stamp,
+        "head": about.head,
+        "created_at": datetime(about.created_at),
+    })
+}
+
+/// A schema: its text, and its types for programs.
+pub(crate) fn schema(commit: &str, source: &str, schema: &Schema) -> Json {
+    let types = schema.types.iter().map(|ty| {
+        let properties = ty.properties.iter().map(|property| {
+            json!({"name": property.name, "type": type_name(&property.ty), "nullable": property.nullable})
+        });
+        json!({
+            "kind": ty.kind.as_str(),
+            "type": ty.name,
+            "from": ty.endpoints.as_ref().map(|ends| &ends.from),
+            "to": ty.endpoints.as_ref().map(|ends| &ends.to),
+            "key": ty.key,
+            "properties": properties.collect::<Vec<_>>(),
+        })
+    });
+    json!({"commit": commit, "source": source, "types": types.collect::<Vec<_>>()})
+}
+
+/// What a check found.
+pub(crate) fn report(root: &str, report: &VerifyReport) -> Json {
+    let problems = report.problems.iter().map(|problem| {
+        json!({"invariant": problem.invariant, "branch": problem.branch, "detail": problem.detail})
+    });
+    json!({
+        "root": root,
+        "clean": report.is_clean(),
+        "branches": report.branches,
+        "tables": report.tables,
+        "commits": report.commits,
+        "pending": report.pending,
+        "problems": problems.collect::<Vec<_>>(),
+    })
+}
+
+/// A completed recovery.
+pub(crate) fn recovery(row: &RecoveryRow) -> Json {
+    let tables: Json = serde_json::from_str(&row.tables).unwrap_or_else(|_| json!(row.tables));
+    json!({
+        "operation": row.operation_id,
+        "label": row.label,
+        "branch": row.branch,
+        "branch_id": row.branch_id,
+        "base_version": row.base_version,
+        "actor": row.actor,
+        "outcome": row.outcome,
+        "commit": row.graph_commit_id,
+        "tables": tables,
+        "recovered_at": datetime(row.recovered_at),
+        "recovered_by": row.recovered_by,
+    })
+}
+
+/// What was deleted.
+pub(crate) fn deleted(what: &str, name: &str) -> Json {
+    json!({"deleted": {what: name}})
+}
+
+/// A type with its kind, for people.
+pub(crate) fn type_text(type_ref: &TypeRef) -> String {
+    type_ref.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omnigraph_engine::model::Value;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn an_entity_has_the_form_of_a_record() {
+        let schema = omnigraph_engine::schema::parse("node A { z: I32? a: String? } edge E: A -> A {}");
+        let schema = schema.unwrap();
+        let node = Entity {
+            type_ref: TypeRef::node("A"),
+            id: "1".into(),
+            endpoints: None,
+            properties: BTreeMap::from([("a".into(), Value::Null), ("z".into(), Value::I64(2))]),
+        };
+        assert_eq!(entity(&node, &schema).to_string(), r#"{"type":"A","data":{"id":"1","z":2,"a":null}}"#);
+        let edge = Entity {
+            type_ref: TypeRef::edge("E"),
+            id: "2".into(),
+            endpoints: Some(("1".into(), "1".into())),
+            properties: BTreeMap::new(),
+        };
+        assert_eq!(
+            entity(&edge, &schema),
+            json!({"edge": "E", "from": "1", "to": "1", "data": {"id": "2"}})
+        );
+    }
+}

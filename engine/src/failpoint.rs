@@ -1,0 +1,187 @@
+//! Counts every request to the store and fails chosen ones. Owned by one engine, so tests run in
+//! parallel; never consulted in production, where no plan is installed.
+//!
+//! A plan can model a process that dies at the k-th mutating call: that call and all later ones fail,
+//! reads included. The call itself either never reaches the store or lands and loses its reply. It knows
+//! nothing of the store; the store's wrapper asks it about every call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+/// What a call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Get,
+    Put,
+    List,
+    Delete,
+}
+
+/// A call must fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dead;
+
+/// Requests so far, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Reads of objects or ranges, existence checks included.
+    pub gets: u64,
+    /// Writes of objects, parts included.
+    pub puts: u64,
+    /// Listings.
+    pub lists: u64,
+    /// Deletions.
+    pub deletes: u64,
+    /// Bytes written.
+    pub bytes_put: u64,
+    /// Bytes written below `__manifest`.
+    pub manifest_bytes_put: u64,
+}
+
+impl Requests {
+    /// All requests.
+    pub fn total(&self) -> u64 {
+        self.gets + self.puts + self.lists + self.deletes
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            gets: self.gets - earlier.gets,
+            puts: self.puts - earlier.puts,
+            lists: self.lists - earlier.lists,
+            deletes: self.deletes - earlier.deletes,
+            bytes_put: self.bytes_put - earlier.bytes_put,
+            manifest_bytes_put: self.manifest_bytes_put - earlier.manifest_bytes_put,
+        }
+    }
+}
+
+/// The counters and the planned failure of one engine's stores.
+#[derive(Debug, Default)]
+pub struct FaultPlan {
+    gets: AtomicU64,
+    puts: AtomicU64,
+    lists: AtomicU64,
+    deletes: AtomicU64,
+    bytes_put: AtomicU64,
+    manifest_bytes_put: AtomicU64,
+    // Mutating calls left before the failure; negative means none is planned.
+    fuse: AtomicI64,
+    lands: AtomicBool,
+    once: AtomicBool,
+    dead: AtomicBool,
+    armed: AtomicBool,
+    trace: std::sync::Mutex<Option<Vec<String>>>,
+}
+
+impl FaultPlan {
+    /// Counts only.
+    pub fn counting() -> Arc<Self> {
+        Arc::new(Self::default())
+    }
+
+    /// Dies at the `k`-th mutating call from now, counted from zero. With `lands` the call takes effect
+    /// and its reply is lost.
+    pub fn die_at(&self, k: u64, lands: bool) {
+        self.fuse.store(i64::try_from(k).unwrap_or(i64::MAX), Ordering::SeqCst);
+        self.lands.store(lands, Ordering::SeqCst);
+        self.once.store(false, Ordering::SeqCst);
+        self.armed.store(true, Ordering::SeqCst);
+    }
+
+    /// Fails the `k`-th mutating call from now and none after it.
+    pub fn fail_once_at(&self, k: u64, lands: bool) {
+        self.die_at(k, lands);
+        self.once.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the planned failure has happened.
+    pub fn fired(&self) -> bool {
+        self.dead.load(Ordering::SeqCst)
+    }
+
+    /// Fails every call from now on.
+    pub fn die(&self) {
+        self.dead.store(true, Ordering::SeqCst);
+    }
+
+    /// Requests so far.
+    pub fn requests(&self) -> Requests {
+        Requests {
+            gets: self.gets.load(Ordering::SeqCst),
+            puts: self.puts.load(Ordering::SeqCst),
+            lists: self.lists.load(Ordering::SeqCst),
+            deletes: self.deletes.load(Ordering::SeqCst),
+            bytes_put: self.bytes_put.load(Ordering::SeqCst),
+            manifest_bytes_put: self.manifest_bytes_put.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Starts recording one line per request.
+    pub fn start_trace(&self) {
+        if let Ok(mut trace) = self.trace.lock() {
+            *trace = Some(Vec::new());
+        }
+    }
+
+    /// The lines recorded since [`FaultPlan::start_trace`].
+    pub fn take_trace(&self) -> Vec<String> {
+        self.trace.lock().ok().and_then(|mut t| t.take()).unwrap_or_default()
+    }
+
+    fn note(&self, verb: &str, path: &str) {
+        if let Ok(mut trace) = self.trace.lock()
+            && let Some(lines) = trace.as_mut()
+        {
+            lines.push(format!("{verb} {path}"));
+        }
+    }
+
+    /// Decides one reading call.
+    ///
+    /// # Errors
+    /// The call must fail.
+    pub(crate) fn read(&self, kind: Call, verb: &str, path: &str) -> Result<(), Dead> {
+        self.counter(kind).fetch_add(1, Ordering::SeqCst);
+        self.note(verb, path);
+        if self.dead.load(Ordering::SeqCst) && !self.once.load(Ordering::SeqCst) {
+            return Err(Dead);
+        }
+        Ok(())
+    }
+
+    fn counter(&self, kind: Call) -> &AtomicU64 {
+        match kind {
+            Call::Get => &self.gets,
+            Call::Put => &self.puts,
+            Call::List => &self.lists,
+            Call::Delete => &self.deletes,
+        }
+    }
+
+    /// Decides one mutating call: `Ok(true)` means it must land and then fail.
+    ///
+    /// # Errors
+    /// The call must fail without reaching the store.
+    pub(crate) fn mutate(&self, kind: Call, verb: &str, path: &str) -> Result<bool, Dead> {
+        self.counter(kind).fetch_add(1, Ordering::SeqCst);
+        self.note(verb, path);
+        if self.dead.load(Ordering::SeqCst) {
+            return if self.once.load(Ordering::SeqCst) { Ok(false) } else { Err(Dead) };
+        }
+        if self.armed.load(Ordering::SeqCst) && self.fuse.fetch_sub(1, Ordering::SeqCst) == 0 {
+            self.dead.store(true, Ordering::SeqCst);
+            return if self.lands.load(Ordering::SeqCst) { Ok(true) } else { Err(Dead) };
+        }
+        Ok(false)
+    }
+
+    pub(crate) fn wrote(&self, path: &str, bytes: usize) {
+        self.bytes_put.fetch_add(bytes as u64, Ordering::SeqCst);
+        if path.contains("__manifest") {
+            self.manifest_bytes_put.fetch_add(bytes as u64, Ordering::SeqCst);
+        }
+    }
+}

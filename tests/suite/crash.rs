@@ -1,0 +1,217 @@
+//! Every mutating store call of every operation is a place to die. After each death another process must
+//! find a whole graph: nothing acknowledged lost, nothing half visible, and the next write succeeds.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+
+use omnigraph_engine::model::{Actor, Change, EdgePolicy, EntityWrite, LoadMode, Target, TypeRef, Value, WriteOptions};
+use omnigraph_engine::failpoint::FaultPlan;
+use omnigraph_engine::{Access, Graph, Reason, Result};
+use omnigraph_tests::{SOCIAL, content, create, engine, engine_with, head, knows, load, memory_root, person};
+
+type Step = for<'a> fn(&'a Graph) -> Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
+
+/// An operation to interrupt: what is there before, and what it does.
+struct Case {
+    name: &'static str,
+    before: &'static str,
+    branch: &'static str,
+    run: Step,
+}
+
+macro_rules! step {
+    ($graph:ident => $body:expr) => {{
+        fn step<'a>($graph: &'a Graph) -> Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>> {
+            Box::pin(async move { $body.await.map(|_| ()) })
+        }
+        step as Step
+    }};
+}
+
+fn three() -> String {
+    person("x", 1) + &person("y", 2) + &knows("x", "y") + "{\"type\":\"Note\",\"data\":{\"id\":\"n\",\"text\":\"t\"}}\n"
+}
+
+fn mixed() -> Vec<Change> {
+    let person = |slug: &str| EntityWrite {
+        type_ref: TypeRef::node("Person"),
+        id: None,
+        endpoints: None,
+        properties: BTreeMap::from([("slug".to_string(), Value::String(slug.to_string()))]),
+    };
+    let edge = EntityWrite {
+        type_ref: TypeRef::edge("Knows"),
+        id: Some("e".into()),
+        endpoints: Some(("m".into(), "b".into())),
+        properties: BTreeMap::new(),
+    };
+    vec![
+        Change::Insert(person("m")),
+        Change::Insert(edge),
+        Change::Delete { type_ref: TypeRef::node("Person"), target: Target::Ids(vec!["a".into()]), edges: EdgePolicy::Cascade },
+    ]
+}
+
+const SEED: &str = "{\"type\":\"Person\",\"data\":{\"slug\":\"a\"}}\n{\"type\":\"Person\",\"data\":{\"slug\":\"b\"}}\n{\"edge\":\"Knows\",\"from\":\"a\",\"to\":\"b\"}\n";
+
+fn cases() -> Vec<Case> {
+    vec![
+        Case { name: "append, one table, first write", before: "", branch: "main", run: step!(g => load(g, "main", LoadMode::Append, "{\"type\":\"Person\",\"data\":{\"slug\":\"x\"}}")) },
+        Case { name: "append, three tables", before: SEED, branch: "main", run: step!(g => async move { load(g, "main", LoadMode::Append, &three()).await }) },
+        Case { name: "merge", before: SEED, branch: "main", run: step!(g => async move { load(g, "main", LoadMode::Merge, &(person("a", 5) + &person("z", 6))).await }) },
+        Case { name: "overwrite", before: SEED, branch: "main", run: step!(g => async move { load(g, "main", LoadMode::Overwrite, &(person("q", 5) + &knows("q", "q"))).await }) },
+        Case { name: "mutate", before: SEED, branch: "main", run: step!(g => async move { g.mutate(mixed(), &WriteOptions::default()).await }) },
+        Case { name: "first write on a branch", before: SEED, branch: "b", run: step!(g => async move { load(g, "b", LoadMode::Merge, &(person("a", 5) + &person("z", 6))).await }) },
+        Case { name: "branch create", before: SEED, branch: "new", run: step!(g => async move { g.create_branch("new", &head("main"), &Actor::default()).await }) },
+        Case { name: "branch delete", before: SEED, branch: "b", run: step!(g => async move { g.delete_branch("b", false, &Actor::default()).await }) },
+    ]
+}
+
+/// What a reader finds on a branch: nothing if it does not exist.
+async fn state(graph: &Graph, branch: &str) -> Option<Vec<String>> {
+    match content(graph, &head(branch)).await {
+        Ok(lines) => Some(lines),
+        Err(e) if e.reason() == Reason::BranchNotFound => None,
+        Err(e) => panic!("a read failed: {e}"),
+    }
+}
+
+async fn prepare(case: &Case, root: &str) -> Graph {
+    let graph = create(&engine(), root, SOCIAL).await.unwrap();
+    if !case.before.is_empty() {
+        load(&graph, "main", LoadMode::Append, case.before).await.unwrap();
+    }
+    if case.branch == "b" {
+        graph.create_branch("b", &head("main"), &Actor::default()).await.unwrap();
+    }
+    graph
+}
+
+/// Ids the engine draws differ from run to run.
+fn anonymous(state: Option<Vec<String>>) -> Option<Vec<String>> {
+    let strip = |line: &String| match (line.find("\"id\":\"01"), line.contains("\"edge\"")) {
+        (Some(at), true) => format!("{}…{}", &line[..at], &line[at + 33..]),
+        _ => line.clone(),
+    };
+    state.map(|lines| {
+        let mut lines: Vec<String> = lines.iter().map(strip).collect();
+        lines.sort();
+        lines
+    })
+}
+
+async fn survivors(case: &Case, k: u64, lands: bool) -> bool {
+    let root = memory_root("crash");
+    let witness = prepare(case, &root).await;
+    let before = anonymous(state(&witness, case.branch).await);
+    let plan = FaultPlan::counting();
+    let victim = engine_with(&plan).open(&root, Access::ReadWrite).await.unwrap();
+    plan.die_at(k, lands);
+    let outcome = (case.run)(&victim).await;
+    let died = plan.fired();
+    plan.die();
+    let label = format!("{} dies at call {k}, landed: {lands}, outcome: {outcome:?}", case.name);
+    // A process that comes later recovers by opening.
+    let later = engine().open(&root, Access::ReadWrite).await.unwrap_or_else(|e| panic!("{label}: {e}"));
+    let report = later.verify().await.unwrap();
+    assert!(report.is_clean(), "{label}: {:#?}", report.problems);
+    assert_eq!(report.pending, 0, "{label}");
+    let after = anonymous(state(&later, case.branch).await);
+    if outcome.is_ok() {
+        assert_ne!(after, before, "{label}: an acknowledged operation is lost");
+    }
+    let reference = {
+        let root = memory_root("crash-reference");
+        let graph = prepare(case, &root).await;
+        (case.run)(&graph).await.unwrap();
+        anonymous(state(&graph, case.branch).await)
+    };
+    assert!(after == before || after == reference, "{label}: half visible: {after:#?}");
+    // The process that watched all along sees the same and goes on without being opened again.
+    assert_eq!(anonymous(state(&witness, case.branch).await), after, "{label}");
+    load(&witness, "main", LoadMode::Merge, &person("next", 1)).await.unwrap_or_else(|e| panic!("{label}: next write: {e}"));
+    if after.is_some() && case.branch != "main" {
+        load(&witness, case.branch, LoadMode::Merge, &person("next", 1)).await.unwrap_or_else(|e| panic!("{label}: next write: {e}"));
+    }
+    if after == before && case.branch != "new" {
+        // What did not happen can be done now.
+        (case.run)(&witness).await.unwrap_or_else(|e| panic!("{label}: again: {e}"));
+    }
+    let report = witness.verify().await.unwrap();
+    assert!(report.is_clean(), "{label}: {:#?}", report.problems);
+    died
+}
+
+async fn sweep(case: &Case, lands: bool) -> u64 {
+    let mut k = 0;
+    while survivors(case, k, lands).await {
+        k += 1;
+        assert!(k < 200, "{} makes too many calls", case.name);
+    }
+    k
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_call_of_every_write_can_be_the_last() {
+    let mut points = 0;
+    for case in cases() {
+        for lands in [false, true] {
+            let calls = sweep(&case, lands).await;
+            assert!(calls > 0, "{} makes no call", case.name);
+            points += calls;
+        }
+    }
+    println!("crash points explored: {points}");
+}
+
+#[tokio::test]
+async fn an_interrupted_init_leaves_no_graph_or_a_whole_one() {
+    for lands in [false, true] {
+        for k in 0.. {
+            let root = memory_root("init");
+            let plan = FaultPlan::counting();
+            plan.die_at(k, lands);
+            let outcome = create(&engine_with(&plan), &root, SOCIAL).await;
+            let label = format!("init dies at {k}, landed: {lands}: {:?}", outcome.as_ref().err());
+            match engine().open(&root, Access::ReadWrite).await {
+                Ok(graph) => {
+                    assert!(graph.verify().await.unwrap().is_clean(), "{label}");
+                    assert_eq!(create(&engine(), &root, SOCIAL).await.unwrap_err().reason(), Reason::GraphExists);
+                }
+                Err(e) => {
+                    assert_eq!(e.reason(), Reason::GraphNotFound, "{label}: {e}");
+                    assert!(outcome.is_err(), "{label}");
+                    create(&engine(), &root, SOCIAL).await.unwrap_or_else(|e| panic!("{label}: again: {e}"));
+                }
+            }
+            if !plan.fired() {
+                assert!(outcome.is_ok());
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_once_costs_at_most_one_error_and_no_restart() {
+    for case in cases() {
+        for lands in [false, true] {
+            for k in 0.. {
+                let root = memory_root("once");
+                let _ = prepare(&case, &root).await;
+                let plan = FaultPlan::counting();
+                let graph = engine_with(&plan).open(&root, Access::ReadWrite).await.unwrap();
+                plan.fail_once_at(k, lands);
+                let outcome = (case.run)(&graph).await;
+                let label = format!("{} fails once at {k}, landed: {lands}: {outcome:?}", case.name);
+                load(&graph, "main", LoadMode::Merge, &person("next", 1)).await.unwrap_or_else(|e| panic!("{label}: next write: {e}"));
+                let report = graph.verify().await.unwrap();
+                assert!(report.is_clean(), "{label}: {:#?}", report.problems);
+                if !plan.fired() {
+                    break;
+                }
+            }
+        }
+    }
+}
