@@ -23,7 +23,11 @@ impl Context {
     pub(crate) fn new(global: &GlobalArgs) -> Result<Self> {
         let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let settings = config::settings(global.profile.as_deref(), &env)?;
-        Ok(Self { json: global.json, quiet: global.quiet, settings })
+        Ok(Self {
+            json: global.json,
+            quiet: global.quiet,
+            settings,
+        })
     }
 
     /// Who asks, with what the command line leaves open filled in.
@@ -36,7 +40,12 @@ impl Context {
     }
 
     /// Where the graph is, and the words that remain.
-    pub(crate) fn address(&self, scope: &ScopeArgs, words: Vec<String>, takes: &Words) -> Result<(Address, Vec<String>)> {
+    pub(crate) fn address(
+        &self,
+        scope: &ScopeArgs,
+        words: Vec<String>,
+        takes: &Words,
+    ) -> Result<(Address, Vec<String>)> {
         address::resolve(scope, &self.settings, words, takes)
     }
 
@@ -89,5 +98,8 @@ impl Context {
 
 /// The only word, for commands that take one.
 pub(crate) fn only(words: Vec<String>) -> Result<String> {
-    words.into_iter().next().ok_or_else(|| Failure::usage("a word is missing"))
+    words
+        .into_iter()
+        .next()
+        .ok_or_else(|| Failure::usage("a word is missing"))
 }

@@ -62,7 +62,9 @@ impl Failure {
             violations: Vec::new(),
             unheard: false,
         };
-        Self { inner: Box::new(inner) }
+        Self {
+            inner: Box::new(inner),
+        }
     }
 
     /// The command line makes no sense.
@@ -131,13 +133,22 @@ impl From<engine::Error> for Failure {
             exit: exit_of(known, known.map_or(Code::Unknown, ErrorReason::code)),
             message: error.message().to_string(),
             reason: Some(reason.as_str().to_string()),
-            metadata: error.metadata().iter().map(|(k, v)| ((*k).to_string(), v.clone())).collect(),
+            metadata: error
+                .metadata()
+                .iter()
+                .map(|(k, v)| ((*k).to_string(), v.clone()))
+                .collect(),
             violations: violations
-                .map(|v| Violation { field: v.field.clone(), description: v.description.clone() })
+                .map(|v| Violation {
+                    field: v.field.clone(),
+                    description: v.description.clone(),
+                })
                 .collect(),
             unheard: false,
         };
-        Self { inner: Box::new(inner) }
+        Self {
+            inner: Box::new(inner),
+        }
     }
 }
 
@@ -151,11 +162,16 @@ impl From<client::Error> for Failure {
             reason: (!reason.is_empty()).then(|| reason.to_string()),
             metadata: error.metadata().clone(),
             violations: violations
-                .map(|v| Violation { field: v.field.clone(), description: v.description.clone() })
+                .map(|v| Violation {
+                    field: v.field.clone(),
+                    description: v.description.clone(),
+                })
                 .collect(),
             unheard: false,
         };
-        Self { inner: Box::new(inner) }
+        Self {
+            inner: Box::new(inner),
+        }
     }
 }
 
@@ -192,7 +208,11 @@ mod tests {
             (Reason::BranchProtected, Exit::Failed),
             (Reason::StoreUnavailable, Exit::Failed),
         ] {
-            assert_eq!(Failure::from(engine::Error::new(reason, "")).exit(), exit, "{reason}");
+            assert_eq!(
+                Failure::from(engine::Error::new(reason, "")).exit(),
+                exit,
+                "{reason}"
+            );
         }
     }
 

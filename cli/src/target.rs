@@ -11,11 +11,13 @@ pub(crate) use reader::{Reader, Rows};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omnigraph_engine::Access;
+use omnigraph_client::Client;
 use omnigraph_engine::data::{Compression, InputFormat};
 use omnigraph_engine::model::{
-    Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Receipt, TypeCounts, TypeRef, WriteOptions,
+    Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Receipt, Schema, TypeCounts,
+    TypeRef, WriteOptions,
 };
+use omnigraph_engine::{Access, Graph, schema};
 
 use crate::address::Address;
 use crate::failure::{Failure, Result};
@@ -61,7 +63,11 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// From the engine's receipt of a write to this branch.
     pub(crate) fn of(receipt: Receipt, branch: &str) -> Self {
-        let Receipt { commit, changed, replayed } = receipt;
+        let Receipt {
+            commit,
+            changed,
+            replayed,
+        } = receipt;
         Self {
             commit: commit.id,
             parents: if changed { commit.parents } else { Vec::new() },
@@ -135,11 +141,14 @@ impl Target {
     /// Opens the graph.
     pub(crate) async fn open(address: &Address, caller: &Caller, access: Access) -> Result<Self> {
         match address {
-            Address::Storage { root } => Ok(Self::Embedded(Embedded::open(root, caller, access).await?)),
-            Address::Server { url, graph: Some(graph) } => {
-                Ok(Self::Remote(Remote::connect(url, graph, caller).await?))
+            Address::Storage { root } => {
+                Ok(Self::Embedded(Embedded::open(root, caller, access).await?))
             }
-            Address::Server { graph: None, .. } => Err(Failure::usage("say which graph of the server: --graph ID")),
+            Address::Server {
+                url,
+                graph: Some(graph),
+            } => Ok(Self::Remote(Remote::connect(url, graph, caller).await?)),
+            Address::Server { graph: None, .. } => Err(no_graph()),
         }
     }
 
@@ -166,7 +175,11 @@ impl Target {
     }
 
     /// Carries out steps as one commit.
-    pub(crate) async fn mutate(&self, changes: Vec<Change>, options: &WriteOptions) -> Result<Outcome> {
+    pub(crate) async fn mutate(
+        &self,
+        changes: Vec<Change>,
+        options: &WriteOptions,
+    ) -> Result<Outcome> {
         either!(self, target => target.mutate(changes, options).await)
     }
 
@@ -194,7 +207,11 @@ impl Target {
     }
 
     /// Makes a branch.
-    pub(crate) async fn create_branch(&self, name: &str, from: &ReadSelector) -> Result<BranchInfo> {
+    pub(crate) async fn create_branch(
+        &self,
+        name: &str,
+        from: &ReadSelector,
+    ) -> Result<BranchInfo> {
         either!(self, target => target.create_branch(name, from).await)
     }
 
@@ -209,7 +226,11 @@ impl Target {
     }
 
     /// The commit a request left on a branch.
-    pub(crate) async fn commit_by_request(&self, branch: &str, request_id: &str) -> Result<CommitInfo> {
+    pub(crate) async fn commit_by_request(
+        &self,
+        branch: &str,
+        request_id: &str,
+    ) -> Result<CommitInfo> {
         either!(self, target => target.commit_by_request(branch, request_id).await)
     }
 
@@ -222,4 +243,66 @@ impl Target {
     pub(crate) async fn about(&self) -> Result<About> {
         either!(self, target => target.about().await)
     }
+}
+
+/// Makes a graph and says where it is.
+pub(crate) async fn create(address: &Address, source: &str, caller: &Caller) -> Result<About> {
+    match address {
+        Address::Storage { root } => {
+            let schema = schema::parse(source)?;
+            Embedded::create(root, schema, caller, "")
+                .await?
+                .0
+                .about()
+                .await
+        }
+        Address::Server {
+            url,
+            graph: Some(graph),
+        } => {
+            let info = connect(url, caller)
+                .await?
+                .create_graph(graph, source)
+                .await?;
+            Ok(convert::about_in(info))
+        }
+        Address::Server { graph: None, .. } => Err(no_graph()),
+    }
+}
+
+/// Makes a graph in files and tells of its first commit.
+pub(crate) async fn create_in_files(
+    root: &str,
+    schema: Schema,
+    caller: &Caller,
+    message: &str,
+) -> Result<Outcome> {
+    Ok(Embedded::create(root, schema, caller, message).await?.1)
+}
+
+/// Deletes a graph for good.
+pub(crate) async fn delete(address: &Address, caller: &Caller) -> Result<()> {
+    match address {
+        Address::Storage { root } => Embedded::remove(root).await,
+        Address::Server {
+            url,
+            graph: Some(graph),
+        } => Ok(connect(url, caller).await?.delete_graph(graph).await?),
+        Address::Server { graph: None, .. } => Err(no_graph()),
+    }
+}
+
+/// The engine's handle of a graph in files, which writes nothing.
+pub(crate) async fn open_in_files(root: &str) -> Result<Graph> {
+    let embedded = Embedded::open(root, &Caller::default(), Access::ReadOnly).await?;
+    Ok(embedded.graph().clone())
+}
+
+/// A connection to a server as a whole.
+pub(crate) async fn connect(url: &str, caller: &Caller) -> Result<Client> {
+    remote::client(url, caller).await
+}
+
+fn no_graph() -> Failure {
+    Failure::usage("say which graph of the server: --graph ID")
 }

@@ -97,6 +97,11 @@ impl FaultPlan {
         self.once.store(true, Ordering::SeqCst);
     }
 
+    /// Takes a planned failure back, unless it has happened.
+    pub fn disarm(&self) {
+        self.armed.store(false, Ordering::SeqCst);
+    }
+
     /// Whether the planned failure has happened.
     pub fn fired(&self) -> bool {
         self.dead.load(Ordering::SeqCst)

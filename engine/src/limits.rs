@@ -95,13 +95,19 @@ pub const SCAN_BATCH_BYTES: usize = 4 * 1024 * 1024;
 pub const SCAN_FRAGMENT_READAHEAD: usize = 4;
 
 /// Batches a scan decodes at once.
-pub const SCAN_BATCH_READAHEAD: usize = 2;
+pub const SCAN_BATCH_READAHEAD: usize = 4;
 
 /// Bytes read but not decoded that a scan holds before it stops asking for more.
 pub const SCAN_IO_BUFFER_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Bytes a sorted scan keeps in memory; what is beyond goes to the machine's temporary folder.
-pub const SORT_MEMORY_BYTES: usize = 128 * 1024 * 1024;
+pub const SORT_MEMORY_BYTES: usize = 64 * 1024 * 1024;
+
+/// Bytes one batch of a sort aims at: merging holds a few for each of many sorted runs.
+pub const SORT_BATCH_BYTES: usize = 1024 * 1024;
+
+/// Rows read ahead of a sort to learn how wide they are.
+pub const SORT_SAMPLE_ROWS: usize = 1_024;
 
 /// Rows that justify one more part of a split scan: fewer are read faster by one reader.
 pub const MIN_PART_ROWS: u64 = 64 * 1024;

@@ -110,16 +110,24 @@ impl Error {
         let info = details
             .error_info()
             .filter(|info| info.domain == ERROR_DOMAIN);
-        let (origin, message) = match info {
-            Some(_) => (Origin::Server, status.message().to_string()),
-            None => (Origin::Connection, with_causes(status.message().to_string(), &status)),
+        let (origin, code, message) = match info {
+            Some(_) => (Origin::Server, status.code(), status.message().to_string()),
+            None if timed_out(&status) => {
+                let what =
+                    "the call took longer than its time limit; a write may still be finished";
+                (Origin::Connection, Code::DeadlineExceeded, what.to_string())
+            }
+            None => {
+                let said = with_causes(status.message().to_string(), &status);
+                (Origin::Connection, status.code(), said)
+            }
         };
         let violations = details.bad_request().into_iter();
         let violations = violations.flat_map(|bad| bad.field_violations.iter());
         Self {
             inner: Box::new(Inner {
                 origin,
-                code: status.code(),
+                code,
                 message,
                 reason: info.map(|info| info.reason.clone()).unwrap_or_default(),
                 metadata: info
@@ -162,7 +170,10 @@ impl Error {
 
     /// No connection.
     pub(crate) fn unreachable(url: &str, source: tonic::transport::Error) -> Self {
-        let message = format!("cannot connect to {url}: {}", with_causes(source.to_string(), &source));
+        let message = format!(
+            "cannot connect to {url}: {}",
+            with_causes(source.to_string(), &source)
+        );
         let mut error = Self::of_client(Code::Unavailable, message, Some(Arc::new(source)));
         error.inner.origin = Origin::Connection;
         error
@@ -186,6 +197,13 @@ impl Error {
             }),
         }
     }
+}
+
+/// Whether the client's own time limit ended the call, which the transport calls a cancellation.
+fn timed_out(status: &Status) -> bool {
+    let first: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(status);
+    std::iter::successors(first, |error| error.source())
+        .any(|error| error.is::<tonic::TimeoutExpired>())
 }
 
 /// The message with those of its causes that say something new.
@@ -214,6 +232,12 @@ impl From<FlightError> for Error {
     fn from(error: FlightError) -> Self {
         match error {
             FlightError::Tonic(status) => Self::from_status(*status),
+            // What the caller's own stream of batches said.
+            FlightError::ExternalError(error) => Self::of_client(
+                Code::Unknown,
+                format!("the batches cannot be read: {error}"),
+                Some(Arc::from(error)),
+            ),
             other => Self::local("Arrow data cannot be read or written", other),
         }
     }
@@ -250,7 +274,10 @@ mod tests {
         let metadata = HashMap::from([("limit".to_string(), "9".to_string())]);
         details.set_error_info(reason, domain, metadata);
         details.set_retry_info(Some(Duration::from_millis(1500)));
-        details.set_bad_request(vec![FieldViolation::new("records[7].data.age", "no number")]);
+        details.set_bad_request(vec![FieldViolation::new(
+            "records[7].data.age",
+            "no number",
+        )]);
         Status::with_error_details(Code::ResourceExhausted, "too much", details).into()
     }
 
@@ -272,7 +299,10 @@ mod tests {
     #[test]
     fn an_unknown_reason_keeps_its_text_and_a_foreign_one_is_none() {
         let error = answered("omnigraph", "FROM_THE_FUTURE");
-        assert_eq!((error.reason(), error.reason_text()), (None, "FROM_THE_FUTURE"));
+        assert_eq!(
+            (error.reason(), error.reason_text()),
+            (None, "FROM_THE_FUTURE")
+        );
         let error = answered("proxy.example", "OVERLOADED");
         assert_eq!((error.origin(), error.reason()), (Origin::Connection, None));
     }

@@ -35,7 +35,10 @@ impl ExportRead {
     /// # Errors
     /// The graph or the version does not exist.
     pub async fn send(self) -> Result<Export> {
-        let ask = wire::ExportRequest { graph: self.graph.id, selector: Some(self.selector.into()) };
+        let ask = wire::ExportRequest {
+            graph: self.graph.id,
+            selector: Some(self.selector.into()),
+        };
         let core = &self.graph.core;
         let call = |ask| {
             let mut stub = core.graph();
@@ -47,10 +50,15 @@ impl ExportRead {
             _ => return Err(Error::malformed("an export begins without its header")),
         };
         let chunks = answers.map(|answer| match answer?.part {
-            Some(Part::Chunk(chunk)) => Ok(Bytes::from(chunk)),
-            _ => Err(Error::malformed("an export holds something that is no chunk")),
+            Some(Part::Chunk(chunk)) => Ok(chunk),
+            _ => Err(Error::malformed(
+                "an export holds something that is no chunk",
+            )),
         });
-        Ok(Export { read, chunks: chunks.boxed() })
+        Ok(Export {
+            read,
+            chunks: chunks.boxed(),
+        })
     }
 }
 
@@ -69,6 +77,9 @@ impl Graph {
     /// # }
     /// ```
     pub fn export(&self) -> ExportRead {
-        ExportRead { graph: self.clone(), selector: Selector::default() }
+        ExportRead {
+            graph: self.clone(),
+            selector: Selector::default(),
+        }
     }
 }

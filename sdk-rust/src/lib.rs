@@ -32,7 +32,7 @@
 //! graph.load(LoadSource::file("people.jsonl")).mode(LoadMode::Merge).send().await?;
 //!
 //! // Read, no older than what was written.
-//! let ada = graph.get("Person", ["ada"]).at_least(&done.receipt).send().await?;
+//! let ada = graph.get("Person", ["ada"]).at_least(&done).send().await?;
 //! let mut rows = graph.scan("Person").filter(prop("age").ge(18)).send().await?;
 //! while let Some(batch) = rows.try_next().await? {
 //!     println!("{} rows", batch.num_rows());
@@ -81,7 +81,9 @@ pub use entities::EntitiesRead;
 pub use entity::{Entity, EntityKind, TypeRef};
 pub use error::{Code, Error, ErrorReason, Origin, Result, Violation};
 pub use export::{Export, ExportRead};
-pub use graphs::{GraphInfo, GraphState, GraphSummary, Snapshot, SnapshotRead, TableSnapshot, TableVersion};
+pub use graphs::{
+    GraphInfo, GraphState, GraphSummary, Snapshot, SnapshotRead, TableSnapshot, TableVersion,
+};
 pub use id::fresh_request_id;
 pub use load::{Compression, Load, LoadFormat, LoadMode, LoadSource, Loaded};
 pub use mutate::{EdgePolicy, EntityWrite, Mutated, Mutation, OperationResult, Target, edge, node};

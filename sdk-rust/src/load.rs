@@ -139,7 +139,16 @@ pub struct Loaded {
 
 impl Loaded {
     pub(crate) fn read(receipt: Option<wire::Receipt>, records: u64) -> Result<Self> {
-        Ok(Self { receipt: Receipt::read(receipt)?, records })
+        Ok(Self {
+            receipt: Receipt::read(receipt)?,
+            records,
+        })
+    }
+}
+
+impl AsRef<Receipt> for Loaded {
+    fn as_ref(&self) -> &Receipt {
+        &self.receipt
     }
 }
 
@@ -200,7 +209,12 @@ impl Load {
     pub async fn send(self) -> Result<Loaded> {
         let safety = Safety::of_write(&self.options.request_id);
         let header = self.header();
-        let Self { graph, source, progress, .. } = self;
+        let Self {
+            graph,
+            source,
+            progress,
+            ..
+        } = self;
         let attempt = |source| {
             let messages = messages(header.clone(), source, progress.clone());
             let mut stub = graph.core.graph();
@@ -213,10 +227,16 @@ impl Load {
         match source {
             LoadSource::Stream(_) => attempt(source).await,
             LoadSource::Bytes(bytes) => {
-                retry::run(graph.core.settings.retry, safety, || attempt(LoadSource::Bytes(bytes.clone()))).await
+                retry::run(graph.core.settings.retry, safety, || {
+                    attempt(LoadSource::Bytes(bytes.clone()))
+                })
+                .await
             }
             LoadSource::File(path) => {
-                retry::run(graph.core.settings.retry, safety, || attempt(LoadSource::File(path.clone()))).await
+                retry::run(graph.core.settings.retry, safety, || {
+                    attempt(LoadSource::File(path.clone()))
+                })
+                .await
             }
         }
     }
@@ -259,9 +279,12 @@ fn messages(
         if let Some(told) = &progress {
             told(sent);
         }
-        Part::Chunk(chunk.into())
+        Part::Chunk(chunk)
     });
-    header.chain(chunks).map_ok(|part| wire::LoadRequest { part: Some(part) }).boxed()
+    header
+        .chain(chunks)
+        .map_ok(|part| wire::LoadRequest { part: Some(part) })
+        .boxed()
 }
 
 fn chunks(source: LoadSource) -> BoxStream<'static, Result<Bytes>> {
@@ -275,7 +298,8 @@ fn chunks(source: LoadSource) -> BoxStream<'static, Result<Bytes>> {
         LoadSource::File(path) => {
             let opened = async move {
                 let file = File::open(&path).await;
-                let file = file.map_err(|e| Error::local(format!("cannot open {}", path.display()), e))?;
+                let file =
+                    file.map_err(|e| Error::local(format!("cannot open {}", path.display()), e))?;
                 Ok::<_, Error>(read_file(file, path))
             };
             opened.into_stream().try_flatten().boxed()
@@ -340,7 +364,10 @@ mod tests {
     use super::*;
 
     async fn sent(source: LoadSource) -> Result<Vec<usize>> {
-        chunks(source).map_ok(|chunk| chunk.len()).try_collect().await
+        chunks(source)
+            .map_ok(|chunk| chunk.len())
+            .try_collect()
+            .await
     }
 
     #[tokio::test]

@@ -159,10 +159,12 @@ impl From<Value> for wire::Value {
             Value::U64(v) => Kind::Uint64Value(v),
             Value::F64(v) => Kind::Float64Value(v),
             Value::String(v) => Kind::StringValue(v),
-            Value::Bytes(v) => Kind::BlobValue(v.into()),
+            Value::Bytes(v) => Kind::BlobValue(v),
             Value::Date(v) => Kind::DateValue(v),
             Value::Timestamp(v) => Kind::TimestampMicrosValue(v),
-            Value::List(v) => Kind::ListValue(wire::ListValue { values: v.into_iter().map(Into::into).collect() }),
+            Value::List(v) => Kind::ListValue(wire::ListValue {
+                values: v.into_iter().map(Into::into).collect(),
+            }),
             Value::Vector(elements) => Kind::VectorValue(wire::VectorValue { elements }),
         };
         Self { kind: Some(kind) }
@@ -179,7 +181,7 @@ impl From<wire::Value> for Value {
             Some(Kind::Uint64Value(v)) => Self::U64(v),
             Some(Kind::Float64Value(v)) => Self::F64(v),
             Some(Kind::StringValue(v)) => Self::String(v),
-            Some(Kind::BlobValue(v)) => Self::Bytes(v.into()),
+            Some(Kind::BlobValue(v)) => Self::Bytes(v),
             Some(Kind::DateValue(v)) => Self::Date(v),
             Some(Kind::TimestampMicrosValue(v)) => Self::Timestamp(v),
             Some(Kind::ListValue(v)) => Self::List(v.values.into_iter().map(Into::into).collect()),

@@ -19,15 +19,27 @@ use crate::limits;
 use crate::middleware::auth::Token;
 use crate::telemetry::LogFormat;
 
+/// What is logged unless told otherwise: the storage library reports every file it touches as news.
+const DEFAULT_LOG: &str = "info,lance=warn";
+
 /// The environment variable that holds the token.
 const TOKEN_VARIABLE: &str = "OMNIGRAPH_TOKEN";
 
 /// The configuration of a server. In code, start from [`Config::new`].
 #[derive(Clone, Debug, Parser)]
-#[command(name = "omnigraph-server", version, about = "Serves versioned property graphs over gRPC and Arrow Flight")]
+#[command(
+    name = "omnigraph-server",
+    version,
+    about = "Serves versioned property graphs over gRPC and Arrow Flight"
+)]
 pub struct Config {
     /// Address to listen on; port 0 takes a free one
-    #[arg(long, env = "OMNIGRAPH_LISTEN", default_value = "127.0.0.1:50051", value_name = "ADDRESS")]
+    #[arg(
+        long,
+        env = "OMNIGRAPH_LISTEN",
+        default_value = "127.0.0.1:50051",
+        value_name = "ADDRESS"
+    )]
     pub listen: SocketAddr,
 
     /// Where the graphs are: a folder or an s3:// address; graph ID is at STORAGE/graphs/ID.omni
@@ -63,7 +75,12 @@ pub struct Config {
     pub log_format: LogFormat,
 
     /// What to log, as tracing directives, for example `info,omnigraph_engine=debug`
-    #[arg(long, env = "OMNIGRAPH_LOG", default_value = "info", value_name = "DIRECTIVES")]
+    #[arg(
+        long,
+        env = "OMNIGRAPH_LOG",
+        default_value = DEFAULT_LOG,
+        value_name = "DIRECTIVES"
+    )]
     pub log: String,
 
     /// Largest request message, in bytes
@@ -91,7 +108,12 @@ pub struct Config {
     pub drain_seconds: u64,
 
     /// Seconds between reporting not ready and refusing connections, for load balancers to notice
-    #[arg(long, env = "OMNIGRAPH_SHUTDOWN_DELAY_SECONDS", default_value_t = 0, value_name = "SECONDS")]
+    #[arg(
+        long,
+        env = "OMNIGRAPH_SHUTDOWN_DELAY_SECONDS",
+        default_value_t = 0,
+        value_name = "SECONDS"
+    )]
     pub shutdown_delay_seconds: u64,
 
     /// The token that callers must send. None: everyone is let in.
@@ -112,7 +134,7 @@ impl Config {
             spool_dir: None,
             no_reflection: false,
             log_format: LogFormat::Text,
-            log: "info".to_string(),
+            log: DEFAULT_LOG.to_string(),
             max_message_bytes: limits::MAX_MESSAGE_BYTES,
             max_streams: limits::MAX_STREAMS,
             max_calls: limits::MAX_CALLS,
@@ -136,7 +158,9 @@ impl Config {
     /// # Errors
     /// A token in both places, an empty one, or an unreadable file.
     pub fn read_token(&mut self) -> Result<(), StartError> {
-        let variable = std::env::var(TOKEN_VARIABLE).ok().filter(|text| !text.is_empty());
+        let variable = std::env::var(TOKEN_VARIABLE)
+            .ok()
+            .filter(|text| !text.is_empty());
         if self.token.is_none() {
             self.token = token(variable, self.token_file.as_deref())?;
         }
@@ -150,16 +174,31 @@ impl Config {
     pub fn check(&self) -> Result<(), StartError> {
         let unusable = |e: omnigraph_engine::Error| StartError::Storage(e.message().to_string());
         if self.storage.trim().is_empty() {
-            return Err(StartError::Storage("the storage address is empty".to_string()));
+            return Err(StartError::Storage(
+                "the storage address is empty".to_string(),
+            ));
         }
-        let root = graph_root(&self.storage, "x").map_err(unusable)?;
+        let root = graph_root(self.storage_address(), "x").map_err(unusable)?;
         Root::parse(&root).map_err(unusable)?;
         Ok(())
     }
 
+    /// The storage as the engine takes it: `file:data` is the folder `data`.
+    pub fn storage_address(&self) -> &str {
+        let storage = self.storage.trim_end_matches('/');
+        match storage.strip_prefix("file:") {
+            Some(path) if !path.starts_with("//") => path,
+            _ => storage,
+        }
+    }
+
     /// How graphs are opened.
     pub fn access(&self) -> Access {
-        if self.read_only { Access::ReadOnly } else { Access::ReadWrite }
+        if self.read_only {
+            Access::ReadOnly
+        } else {
+            Access::ReadWrite
+        }
     }
 
     /// How long calls under way get to finish.
@@ -177,7 +216,9 @@ fn token(variable: Option<String>, file: Option<&Path>) -> Result<Option<Token>,
     let text = match (variable, file) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
-            return Err(StartError::Token(format!("given by {TOKEN_VARIABLE} and by a file; use one")));
+            return Err(StartError::Token(format!(
+                "given by {TOKEN_VARIABLE} and by a file; use one"
+            )));
         }
         (Some(text), None) => text,
         (None, Some(file)) => std::fs::read_to_string(file).map_err(|e| unreadable(file, &e))?,
@@ -194,55 +235,4 @@ fn unreadable(file: &Path, error: &io::Error) -> StartError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_and_code_have_the_same_defaults() {
-        let parsed = Config::try_parse_from(["omnigraph-server", "--storage", "data"]).unwrap();
-        let coded = Config { listen: parsed.listen, ..Config::new("data") };
-        assert_eq!(format!("{parsed:?}"), format!("{coded:?}"));
-        assert!(parsed.listen.ip().is_loopback());
-    }
-
-    #[test]
-    fn storage_is_required_and_the_token_is_no_argument() {
-        assert!(Config::try_parse_from(["omnigraph-server"]).is_err());
-        assert!(Config::try_parse_from(["omnigraph-server", "--storage", "d", "--token", "t"]).is_err());
-        assert!(Config::try_parse_from(["omnigraph-server", "--storage", "d", "--listen", "nowhere"]).is_err());
-    }
-
-    #[test]
-    fn unusable_storage_is_refused_at_the_start() {
-        for good in ["data", "/srv/data/", "s3://bucket", "s3://bucket/prefix", "shared-memory://x"] {
-            assert!(Config::new(good).check().is_ok(), "{good}");
-        }
-        for bad in ["", "  ", "ftp://x/y", "s3://key:secret@bucket/x", "http://x"] {
-            let error = Config::new(bad).check().unwrap_err();
-            assert!(!error.to_string().contains("secret") || bad.is_empty(), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_token_comes_from_one_place_and_is_not_empty() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("token");
-        std::fs::write(&file, "s3cret\n").unwrap();
-        assert_eq!(token(None, None).unwrap(), None);
-        assert_eq!(token(None, Some(&file)).unwrap(), Some(Token::new("s3cret")));
-        assert_eq!(token(Some("s3cret".into()), None).unwrap(), Some(Token::new("s3cret")));
-        assert!(token(Some("a".into()), Some(&file)).is_err());
-        std::fs::write(&file, " \n").unwrap();
-        assert!(token(None, Some(&file)).is_err());
-        assert!(token(None, Some(&dir.path().join("missing"))).is_err());
-    }
-
-    #[test]
-    fn a_server_without_a_token_is_told_apart_by_its_address() {
-        let mut config = Config::new("data");
-        assert!(!config.is_open_to_the_network());
-        config.listen = "0.0.0.0:1".parse().unwrap();
-        assert!(config.is_open_to_the_network());
-        assert!(!config.with_token("t").is_open_to_the_network());
-    }
-}
+mod tests;

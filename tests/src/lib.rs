@@ -38,9 +38,11 @@ pub fn engine() -> Engine {
     Engine::new(EngineOptions::default())
 }
 
-/// An engine whose requests pass a plan.
+/// An engine whose requests pass a plan. It runs in this very process, so others cannot see that it died;
+/// its claims are therefore nobody's from the start.
 pub fn engine_with(plan: &Arc<FaultPlan>) -> Engine {
-    Engine::new(EngineOptions { faults: Some(plan.clone()), ..EngineOptions::default() })
+    let claim_lease = std::time::Duration::ZERO;
+    Engine::new(EngineOptions { faults: Some(plan.clone()), claim_lease, ..EngineOptions::default() })
 }
 
 /// A fresh graph in memory.

@@ -47,9 +47,21 @@ async fn measure(plan: &std::sync::Arc<FaultPlan>, graph: &Graph, tag: &str) -> 
         upserts.push(updated.total());
         bytes += updated.manifest_bytes_put;
     }
+    if std::env::var_os("OG_TRACE").is_some() {
+        plan.start_trace();
+        cost(plan, graph, insert(&format!("{tag}t"), 1)).await;
+        println!("insert:\n  {}", plan.take_trace().join("\n  "));
+        plan.start_trace();
+        cost(plan, graph, insert(&format!("{tag}t"), 2)).await;
+        println!("upsert:\n  {}", plan.take_trace().join("\n  "));
+    }
     let cold_plan = FaultPlan::counting();
+    cold_plan.start_trace();
     let cold = engine_with(&cold_plan).open(graph.root(), Access::ReadOnly).await.unwrap();
     let resolve = cold_plan.requests().total();
+    if std::env::var_os("OG_TRACE").is_some() {
+        println!("resolve:\n  {}", cold_plan.take_trace().join("\n  "));
+    }
     let before = cold_plan.requests();
     cold.snapshot(&head("main")).await.unwrap();
     assert!(cold_plan.requests().since(&before).total() <= 1, "a warm resolve is one check");

@@ -204,6 +204,7 @@ async fn a_store_that_fails_once_costs_at_most_one_error_and_no_restart() {
                 let graph = engine_with(&plan).open(&root, Access::ReadWrite).await.unwrap();
                 plan.fail_once_at(k, lands);
                 let outcome = (case.run)(&graph).await;
+                plan.disarm();
                 let label = format!("{} fails once at {k}, landed: {lands}: {outcome:?}", case.name);
                 load(&graph, "main", LoadMode::Merge, &person("next", 1)).await.unwrap_or_else(|e| panic!("{label}: next write: {e}"));
                 let report = graph.verify().await.unwrap();

@@ -28,8 +28,13 @@ pub(crate) fn failure(failure: &Failure, json: bool) {
         say(&failure_json(failure).to_string());
         return;
     }
-    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let (on, off) = if colour { ("\u{1b}[1;31m", "\u{1b}[0m") } else { ("", "") };
+    let colour =
+        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let (on, off) = if colour {
+        ("\u{1b}[1;31m", "\u{1b}[0m")
+    } else {
+        ("", "")
+    };
     say(&format!("{on}error{off}: {}", failure_text(failure)));
 }
 
@@ -40,7 +45,10 @@ fn failure_text(failure: &Failure) -> String {
     }
     let violations = failure.violations();
     for violation in violations.iter().take(MAX_SHOWN) {
-        text.push_str(&format!("\n  {}: {}", violation.field, violation.description));
+        text.push_str(&format!(
+            "\n  {}: {}",
+            violation.field, violation.description
+        ));
     }
     if violations.len() > MAX_SHOWN {
         text.push_str(&format!("\n  … and {} more", violations.len() - MAX_SHOWN));
@@ -49,10 +57,15 @@ fn failure_text(failure: &Failure) -> String {
 }
 
 fn failure_json(failure: &Failure) -> Json {
-    let metadata: Map<String, Json> = failure.metadata().iter().map(|(k, v)| (k.clone(), json!(v))).collect();
+    let metadata: Map<String, Json> = failure
+        .metadata()
+        .iter()
+        .map(|(k, v)| (k.clone(), json!(v)))
+        .collect();
     let violations = failure.violations().iter();
-    let violations: Vec<Json> =
-        violations.map(|v| json!({"field": v.field, "description": v.description})).collect();
+    let violations: Vec<Json> = violations
+        .map(|v| json!({"field": v.field, "description": v.description}))
+        .collect();
     json!({"error": {
         "message": failure.message(),
         "reason": failure.reason(),

@@ -4,7 +4,8 @@
 use omnigraph_engine::format::recovery_row::RecoveryRow;
 use omnigraph_engine::maintenance::verify::VerifyReport;
 use omnigraph_engine::model::{
-    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, ReadSelector, Schema, TypeCounts, TypeRef,
+    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, ReadSelector, Schema, TypeCounts,
+    TypeRef,
 };
 use omnigraph_engine::read::neighbors::Neighborhood;
 use serde_json::{Map, Value as Json, json};
@@ -12,9 +13,17 @@ use serde_json::{Map, Value as Json, json};
 use crate::literal::{datetime, to_json, type_name};
 use crate::target::{About, Outcome, Stored};
 
-fn counts(counts: &[TypeCounts]) -> Json {
-    let mut counts: Vec<&TypeCounts> = counts.iter().collect();
+/// Counts of types that changed, nodes before edges, each by name.
+pub(crate) fn in_order(counts: &[TypeCounts]) -> Vec<&TypeCounts> {
+    let changed = counts
+        .iter()
+        .filter(|c| c.inserted + c.updated + c.deleted > 0);
+    let mut counts: Vec<&TypeCounts> = changed.collect();
     counts.sort_by(|a, b| a.type_ref.cmp(&b.type_ref));
+    counts
+}
+
+fn counts(counts: &[TypeCounts]) -> Json {
     let one = |c: &&TypeCounts| {
         json!({
             "kind": c.type_ref.kind.as_str(),
@@ -24,12 +33,16 @@ fn counts(counts: &[TypeCounts]) -> Json {
             "deleted": c.deleted,
         })
     };
-    counts.iter().map(one).collect()
+    in_order(counts).iter().map(one).collect()
 }
 
 /// Empty text as null.
 fn some(text: &str) -> Json {
-    if text.is_empty() { Json::Null } else { json!(text) }
+    if text.is_empty() {
+        Json::Null
+    } else {
+        json!(text)
+    }
 }
 
 /// What a write did.
@@ -94,7 +107,9 @@ pub(crate) fn entity(entity: &Entity, schema: &Schema) -> Json {
     let ty = schema.get(&entity.type_ref);
     for name in property_order(entity, ty) {
         if let Some(value) = entity.properties.get(name) {
-            let ty = ty.and_then(|ty| ty.property(name)).map(|property| &property.ty);
+            let ty = ty
+                .and_then(|ty| ty.property(name))
+                .map(|property| &property.ty);
             data.insert(name.to_string(), to_json(value, ty));
         }
     }
@@ -104,8 +119,12 @@ pub(crate) fn entity(entity: &Entity, schema: &Schema) -> Json {
 
 /// Names of an entity's properties: declared ones in declared order, then others by name.
 pub(crate) fn property_order<'a>(entity: &'a Entity, ty: Option<&'a EntityType>) -> Vec<&'a str> {
-    let declared = ty.into_iter().flat_map(|ty| ty.properties.iter().map(|property| property.name.as_str()));
-    let mut names: Vec<&str> = declared.filter(|name| entity.properties.contains_key(*name)).collect();
+    let declared = ty
+        .into_iter()
+        .flat_map(|ty| ty.properties.iter().map(|property| property.name.as_str()));
+    let mut names: Vec<&str> = declared
+        .filter(|name| entity.properties.contains_key(*name))
+        .collect();
     let others = entity.properties.keys().map(String::as_str);
     let others: Vec<&str> = others.filter(|name| !names.contains(name)).collect();
     names.extend(others);
@@ -245,7 +264,8 @@ mod tests {
 
     #[test]
     fn an_entity_has_the_form_of_a_record() {
-        let schema = omnigraph_engine::schema::parse("node A { z: I32? a: String? } edge E: A -> A {}");
+        let schema =
+            omnigraph_engine::schema::parse("node A { z: I32? a: String? } edge E: A -> A {}");
         let schema = schema.unwrap();
         let node = Entity {
             type_ref: TypeRef::node("A"),
@@ -253,7 +273,14 @@ mod tests {
             endpoints: None,
             properties: BTreeMap::from([("a".into(), Value::Null), ("z".into(), Value::I64(2))]),
         };
-        assert_eq!(entity(&node, &schema).to_string(), r#"{"type":"A","data":{"id":"1","z":2,"a":null}}"#);
+        assert_eq!(
+            entity(&node, &schema),
+            json!({"type": "A", "data": {"id": "1", "z": 2, "a": null}})
+        );
+        assert_eq!(
+            property_order(&node, schema.get(&TypeRef::node("A"))),
+            ["z", "a"]
+        );
         let edge = Entity {
             type_ref: TypeRef::edge("E"),
             id: "2".into(),

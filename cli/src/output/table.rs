@@ -1,13 +1,15 @@
 //! The forms for people: tables and short texts. They may change; programs read JSON.
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
 use omnigraph_engine::format::recovery_row::RecoveryRow;
 use omnigraph_engine::maintenance::verify::VerifyReport;
-use omnigraph_engine::model::{BranchInfo, CommitInfo, Entity, EntityKind, EntityType, Schema, TypeCounts};
+use omnigraph_engine::model::{
+    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, Schema, TypeCounts,
+};
 use omnigraph_engine::read::neighbors::Neighborhood;
 
-use super::shape::{property_order, type_text};
+use super::shape::{in_order, property_order, type_text};
 use crate::literal::{datetime, shown, to_cell};
 use crate::target::{About, Outcome, Stored};
 
@@ -20,7 +22,10 @@ pub(crate) const NULL: &str = "∅";
 /// A table with these heads.
 pub(crate) fn with_heads<H: Into<String>>(heads: impl IntoIterator<Item = H>) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
+    table.load_preset(NOTHING);
+    // One line below the heads, and no other.
+    table.set_style(TableComponent::HeaderLines, '─');
+    table.set_style(TableComponent::MiddleHeaderIntersections, '─');
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(heads.into_iter().map(Into::into).collect::<Vec<String>>());
     table
@@ -39,26 +44,56 @@ fn cell(text: &str) -> String {
 }
 
 fn counts_text(counts: &[TypeCounts]) -> String {
-    let one = |c: &TypeCounts| {
+    let one = |c: &&TypeCounts| {
         let part = |sign: &str, count: u64| (count > 0).then(|| format!("{sign}{count}"));
-        let parts = [part("+", c.inserted), part("~", c.updated), part("-", c.deleted)];
-        format!("{} {}", c.type_ref.name, parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+        let parts = [
+            part("+", c.inserted),
+            part("~", c.updated),
+            part("-", c.deleted),
+        ];
+        format!(
+            "{} {}",
+            c.type_ref.name,
+            parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        )
     };
-    counts.iter().map(one).collect::<Vec<_>>().join(", ")
+    in_order(counts)
+        .iter()
+        .map(one)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What a write did.
 pub(crate) fn outcome(outcome: &Outcome) -> String {
     match (outcome.replayed, outcome.changed) {
         (true, _) => format!("{} (done before under the same request id)", outcome.commit),
-        (false, false) => format!("nothing changed; {} is still at {}", outcome.branch, outcome.commit),
-        (false, true) => format!("{} on {}: {}", outcome.commit, outcome.branch, counts_text(&outcome.counts)),
+        (false, false) => format!(
+            "nothing changed; {} is still at {}",
+            outcome.branch, outcome.commit
+        ),
+        (false, true) if outcome.counts.is_empty() => {
+            format!("{} on {}", outcome.commit, outcome.branch)
+        }
+        (false, true) => format!(
+            "{} on {}: {}",
+            outcome.commit,
+            outcome.branch,
+            counts_text(&outcome.counts)
+        ),
     }
 }
 
 /// Commits, newest first.
 pub(crate) fn commits(commits: &[CommitInfo]) -> String {
-    let mut table = with_heads(["commit", "created", "actor", "operation", "changes", "message"]);
+    let mut table = with_heads([
+        "commit",
+        "created",
+        "actor",
+        "operation",
+        "changes",
+        "message",
+    ]);
     for commit in commits {
         table.add_row([
             commit.id.clone(),
@@ -94,7 +129,7 @@ pub(crate) fn commit(commit: &CommitInfo) -> String {
     ]);
     if !commit.counts.is_empty() {
         let mut table = with_heads(["type", "inserted", "updated", "deleted"]);
-        for c in &commit.counts {
+        for c in in_order(&commit.counts) {
             let counts = [c.inserted, c.updated, c.deleted].map(|count| count.to_string());
             let [inserted, updated, deleted] = counts;
             table.add_row([type_text(&c.type_ref), inserted, updated, deleted]);
@@ -156,8 +191,13 @@ fn entity_cells(entity: &Entity, names: &[&str], ty: Option<&EntityType>) -> Vec
         cells.extend([cell(from), cell(to)]);
     }
     cells.extend(names.iter().map(|name| {
-        let ty = ty.and_then(|ty| ty.property(name)).map(|property| &property.ty);
-        let text = entity.properties.get(*name).and_then(|value| to_cell(value, ty));
+        let ty = ty
+            .and_then(|ty| ty.property(name))
+            .map(|property| &property.ty);
+        let text = entity
+            .properties
+            .get(*name)
+            .and_then(|value| to_cell(value, ty));
         text.map_or_else(|| NULL.to_string(), |text| cell(&text))
     }));
     cells
@@ -169,7 +209,9 @@ pub(crate) fn neighborhood(found: &Neighborhood, schema: &Schema) -> String {
     for (entity, distance) in found.nodes.iter().chain(&found.edges) {
         let ty = schema.get(&entity.type_ref);
         let known = property_order(entity, ty).into_iter().filter_map(|name| {
-            let ty = ty.and_then(|ty| ty.property(name)).map(|property| &property.ty);
+            let ty = ty
+                .and_then(|ty| ty.property(name))
+                .map(|property| &property.ty);
             let text = to_cell(entity.properties.get(name)?, ty)?;
             Some(format!("{name}={}", shown(&text, 24)))
         });
@@ -193,7 +235,10 @@ pub(crate) fn stored(stored: &Stored) -> String {
         ("commit", stored.commit.clone()),
         ("root", stored.root.clone()),
         ("storage stamp", stored.stamp.to_string()),
-        ("manifest branch", stored.manifest_branch.clone().unwrap_or_default()),
+        (
+            "manifest branch",
+            stored.manifest_branch.clone().unwrap_or_default(),
+        ),
         ("manifest version", stored.manifest_version.to_string()),
     ]);
     let mut table = with_heads(["type", "rows", "version", "location", "lance branch"]);
@@ -201,7 +246,10 @@ pub(crate) fn stored(stored: &Stored) -> String {
         table.add_row([
             type_text(&stored.type_ref),
             stored.rows.to_string(),
-            stored.version.map(|version| version.to_string()).unwrap_or_default(),
+            stored
+                .version
+                .map(|version| version.to_string())
+                .unwrap_or_default(),
             stored.location.clone().unwrap_or_default(),
             stored.lance_branch.clone().unwrap_or_default(),
         ]);
@@ -237,7 +285,11 @@ pub(crate) fn report(report: &VerifyReport) -> String {
     }
     let mut table = with_heads(["invariant", "branch", "problem"]);
     for problem in &report.problems {
-        table.add_row([problem.invariant.to_string(), cell(&problem.branch), shown(&problem.detail, 200)]);
+        table.add_row([
+            problem.invariant.to_string(),
+            cell(&problem.branch),
+            shown(&problem.detail, 200),
+        ]);
     }
     text.push_str(&table.to_string());
     text
@@ -245,7 +297,15 @@ pub(crate) fn report(report: &VerifyReport) -> String {
 
 /// Completed recoveries, oldest first.
 pub(crate) fn recoveries(rows: &[RecoveryRow]) -> String {
-    let mut table = with_heads(["recovered", "outcome", "operation", "label", "branch", "actor", "commit"]);
+    let mut table = with_heads([
+        "recovered",
+        "outcome",
+        "operation",
+        "label",
+        "branch",
+        "actor",
+        "commit",
+    ]);
     for row in rows {
         table.add_row([
             datetime(row.recovered_at),

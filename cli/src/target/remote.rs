@@ -23,7 +23,8 @@ pub(crate) struct Remote {
 
 /// Connects to a server, for commands about the server as a whole.
 pub(crate) async fn client(url: &str, caller: &Caller) -> Result<Client> {
-    let mut builder = Client::builder(url).user_agent(concat!("omnigraph-cli/", env!("CARGO_PKG_VERSION")));
+    let mut builder =
+        Client::builder(url).user_agent(concat!("omnigraph-cli/", env!("CARGO_PKG_VERSION")));
     if let Some(token) = &caller.token {
         builder = builder.token(token);
     }
@@ -39,7 +40,11 @@ pub(crate) async fn client(url: &str, caller: &Caller) -> Result<Client> {
 impl Remote {
     pub(super) async fn connect(url: &str, graph: &str, caller: &Caller) -> Result<Self> {
         let client = client(url, caller).await?;
-        Ok(Self { graph: client.graph(graph), url: url.to_string(), actor: caller.actor() })
+        Ok(Self {
+            graph: client.graph(graph),
+            url: url.to_string(),
+            actor: caller.actor(),
+        })
     }
 
     pub(super) fn place(&self) -> String {
@@ -79,7 +84,11 @@ impl Remote {
         })
     }
 
-    pub(super) async fn mutate(&self, changes: Vec<Change>, options: &WriteOptions) -> Result<Outcome> {
+    pub(super) async fn mutate(
+        &self,
+        changes: Vec<Change>,
+        options: &WriteOptions,
+    ) -> Result<Outcome> {
         let mut mutation = self.graph.mutate().branch(options.branch_name());
         if !options.expected_head.is_empty() {
             mutation = mutation.expected_head(&options.expected_head);
@@ -135,9 +144,15 @@ impl Remote {
         Ok(convert::branch_in(self.graph.branch(name).await?))
     }
 
-    pub(super) async fn create_branch(&self, name: &str, from: &ReadSelector) -> Result<BranchInfo> {
+    pub(super) async fn create_branch(
+        &self,
+        name: &str,
+        from: &ReadSelector,
+    ) -> Result<BranchInfo> {
         let from = self.selector(from).await?;
-        Ok(convert::branch_in(self.graph.create_branch(name, from).await?))
+        Ok(convert::branch_in(
+            self.graph.create_branch(name, from).await?,
+        ))
     }
 
     pub(super) async fn delete_branch(&self, name: &str, force: bool) -> Result<()> {
@@ -149,8 +164,14 @@ impl Remote {
         Ok(convert::commit_in(commit))
     }
 
-    pub(super) async fn commit_by_request(&self, branch: &str, request_id: &str) -> Result<CommitInfo> {
-        Ok(convert::commit_in(self.graph.commit_by_request(branch, request_id).await?))
+    pub(super) async fn commit_by_request(
+        &self,
+        branch: &str,
+        request_id: &str,
+    ) -> Result<CommitInfo> {
+        Ok(convert::commit_in(
+            self.graph.commit_by_request(branch, request_id).await?,
+        ))
     }
 
     pub(super) async fn commits(&self, branch: &str, limit: usize) -> Result<Vec<CommitInfo>> {
@@ -166,14 +187,7 @@ impl Remote {
     }
 
     pub(super) async fn about(&self) -> Result<About> {
-        let info = self.graph.info().await?;
-        Ok(About {
-            id: Some(info.id),
-            root: info.root_uri,
-            stamp: info.storage_stamp,
-            head: info.head.id,
-            created_at: convert::micros(info.created_at),
-        })
+        Ok(convert::about_in(self.graph.info().await?))
     }
 
     /// The contract's form of a selector. It cannot name a manifest version, so the commit is looked up that
@@ -191,7 +205,8 @@ impl Remote {
                 break;
             }
         }
-        let what = format!("branch {branch:?} has no manifest version {version}, or it is not retained");
+        let what =
+            format!("branch {branch:?} has no manifest version {version}, or it is not retained");
         Err(Failure::usage(what).because(ErrorReason::CommitNotFound))
     }
 }

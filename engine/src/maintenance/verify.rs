@@ -143,3 +143,6 @@ impl Tally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,6 +151,11 @@ impl Heads {
         }
     }
 
+    /// A branch that is warm already, without looking whether it still lives.
+    pub fn warm(&self, name: &str) -> Option<Arc<Line>> {
+        self.cached(name)
+    }
+
     fn cached(&self, name: &str) -> Option<Arc<Line>> {
         self.lines.read().ok().and_then(|l| l.get(name).cloned())
     }

@@ -59,10 +59,8 @@ pub async fn publish(store: &Store, base: &View, rows: Vec<ManifestRow>, operati
     let replaced: Vec<u64> = fragments[plan.from..].iter().map(|f| f.id).collect();
     let layout = lay_out(base, &plan, &replaced, rows).await?;
     let mut new = NewRows::default();
-    for part in &layout {
-        let mut written = write(store, base, &part.rows).await?;
-        written.keep_row_ids(&part.kept_ids);
-        new.extend(written);
+    for rows in &layout {
+        new.extend(write(store, base, rows).await?);
     }
     let mut staged = base.table.stage(new, GoneRows::whole_fragments(&base.table, &replaced));
     staged.set_properties(properties(&next, operation, base.snapshot.version)?);
@@ -71,8 +69,8 @@ pub async fn publish(store: &Store, base: &View, rows: Vec<ManifestRow>, operati
             let view = View::new(next, table, base.rows.clone());
             let written = view.table.fragments();
             let first = written.len().saturating_sub(layout.len());
-            for (fragment, part) in written[first..].iter().zip(layout) {
-                view.remember(fragment.id, Arc::new(part.rows));
+            for (fragment, rows) in written[first..].iter().zip(layout) {
+                view.remember(fragment.id, Arc::new(rows));
             }
             Ok(Published::Landed(view))
         }
@@ -80,30 +78,19 @@ pub async fn publish(store: &Store, base: &View, rows: Vec<ManifestRow>, operati
     }
 }
 
-/// The rows of one new fragment; the first of them keep their row ids.
-struct Part {
-    rows: Vec<ManifestRow>,
-    kept_ids: Vec<u64>,
-}
-
-async fn lay_out(base: &View, plan: &TailPlan, replaced: &[u64], new: Vec<ManifestRow>) -> Result<Vec<Part>> {
+/// The rows of each new fragment. They get fresh row ids: keeping the old ones would make every manifest
+/// list them one by one, for ever, and nothing refers to them.
+async fn lay_out(
+    base: &View,
+    plan: &TailPlan,
+    replaced: &[u64],
+    new: Vec<ManifestRow>,
+) -> Result<Vec<Vec<ManifestRow>>> {
     let branch = &base.snapshot.branch.name;
     let head_id = commit_row::head_id(branch);
-    let mut old = Part { rows: Vec::new(), kept_ids: Vec::new() };
-    let mut head_row_id = None;
-    for (fragment, rows) in replaced.iter().zip(base.rows_of(replaced).await?) {
-        let ids = base.table.row_ids(*fragment)?;
-        if ids.len() != rows.len() {
-            return Err(Error::internal("a manifest fragment lacks row ids"));
-        }
-        for (row, id) in rows.iter().zip(ids) {
-            if row.object_id == head_id {
-                head_row_id = Some(id);
-            } else {
-                old.rows.push(row.clone());
-                old.kept_ids.push(id);
-            }
-        }
+    let mut old: Vec<ManifestRow> = Vec::new();
+    for rows in base.rows_of(replaced).await? {
+        old.extend(rows.iter().filter(|row| row.object_id != head_id).cloned());
     }
     let newest = new
         .iter()
@@ -111,23 +98,18 @@ async fn lay_out(base: &View, plan: &TailPlan, replaced: &[u64], new: Vec<Manife
         .find(|r| r.object_type == manifest_row::ObjectType::GraphCommit)
         .ok_or_else(|| Error::internal("a publish without a commit"))?;
     let head = commit_row::head(branch, &newest.object_id);
-    let mut last = if plan.seal { Part { rows: Vec::new(), kept_ids: Vec::new() } } else { std::mem::replace(&mut old, Part { rows: Vec::new(), kept_ids: Vec::new() }) };
-    // A moved head keeps its row id, which the fragment can only express for a leading run of rows.
-    match head_row_id {
-        Some(id) => {
-            last.rows.push(head);
-            last.kept_ids.push(id);
-            last.rows.extend(new);
-        }
-        None => {
-            last.rows.extend(new);
-            last.rows.push(head);
-        }
-    }
     let mut parts = Vec::new();
-    if !old.rows.is_empty() {
-        parts.push(old);
-    }
+    let mut last = if plan.seal {
+        if !old.is_empty() {
+            parts.push(old);
+        }
+        Vec::new()
+    } else {
+        old
+    };
+    last.extend(new);
+    // Always in the last fragment, which every publish rewrites, so that moving it deletes nothing.
+    last.push(head);
     parts.push(last);
     Ok(parts)
 }

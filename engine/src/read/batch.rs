@@ -80,7 +80,7 @@ mod tests {
             Field::new("id", DataType::Utf8, false),
             Field::new("n", DataType::Int32, true),
         ]));
-        let ids = StringArray::from_iter_values((0..rows).map(|i| format!("{i:0>width$}")));
+        let ids = StringArray::from_iter_values((0..rows).map(|i| i.to_string() + &"x".repeat(width)));
         let numbers = Int32Array::from_iter_values((0..rows).map(|i| i as i32));
         RecordBatch::try_new(schema, vec![Arc::new(ids), Arc::new(numbers)]).unwrap()
     }

@@ -8,4 +8,6 @@ pub mod scan;
 pub mod snapshot;
 
 #[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
 mod tests;

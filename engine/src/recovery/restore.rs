@@ -102,7 +102,7 @@ async fn ensure_abandoned(core: &Core, type_ref: &TypeRef, pin: &TableAt, newest
             Some(table) => table.standing().await?,
             None => None,
         };
-        if !standing.is_some_and(|s| s.properties.contains_key(snapshot_json::OPERATION)) {
+        if standing.as_ref().is_none_or(|s| !s.properties.contains_key(snapshot_json::OPERATION)) {
             return Err(drift(version));
         }
     }

@@ -50,8 +50,14 @@ impl ObjectLog {
         Self { os, base, local }
     }
 
-    fn path(&self, name: &str) -> Path {
-        name.split('/').fold(self.base.clone(), |p, s| p.join(s))
+    /// The object of a document. Names are made by the format layer and are kept as they are: joining
+    /// segments would encode them once more.
+    fn path(&self, name: &str) -> Result<Path> {
+        let full = match self.base.as_ref() {
+            "" => name.to_string(),
+            base => format!("{base}/{name}"),
+        };
+        Path::parse(&full).map_err(|e| Error::internal(format!("{name:?} is no object name")).caused_by(e))
     }
 
     /// Reads a document; `None` if it does not exist.
@@ -59,7 +65,7 @@ impl ObjectLog {
     /// # Errors
     /// The store's.
     pub async fn read(&self, name: &str) -> Result<Option<Document>> {
-        let got = match self.os.get(&self.path(name)).await {
+        let got = match self.os.get(&self.path(name)?).await {
             Ok(got) => got,
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
             Err(e) => return Err(convert(e)),
@@ -80,7 +86,7 @@ impl ObjectLog {
     /// The store's, when neither the write nor the read-back got an answer.
     pub async fn create_if_absent(&self, name: &str, bytes: Bytes) -> Result<Put> {
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
-        let failure = match self.os.put_opts(&self.path(name), bytes.clone().into(), options).await {
+        let failure = match self.os.put_opts(&self.path(name)?, bytes.clone().into(), options).await {
             Ok(_) => return Ok(Put::Done),
             Err(e @ (object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })) => {
                 (Put::Refused, e)
@@ -106,7 +112,7 @@ impl ObjectLog {
             return Err(Error::internal("a local document tag met a remote store"));
         };
         let options = PutOptions { mode: PutMode::Update(version.clone()), ..PutOptions::default() };
-        match self.os.put_opts(&self.path(name), bytes.clone().into(), options).await {
+        match self.os.put_opts(&self.path(name)?, bytes.clone().into(), options).await {
             Ok(_) => Ok(Put::Done),
             Err(e) => match self.read(name).await? {
                 Some(found) if found.bytes == bytes => Ok(Put::Done),
@@ -121,7 +127,7 @@ impl ObjectLog {
     /// # Errors
     /// The store's.
     pub async fn delete(&self, name: &str) -> Result<()> {
-        match self.os.delete(&self.path(name)).await {
+        match self.os.delete(&self.path(name)?).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(e) => Err(convert(e)),
         }
@@ -132,7 +138,7 @@ impl ObjectLog {
     /// # Errors
     /// The store's.
     pub async fn list(&self, folder: &str) -> Result<Vec<String>> {
-        let prefix = self.path(folder);
+        let prefix = self.path(folder)?;
         let found = self.os.list(Some(&prefix)).try_collect::<Vec<_>>().await;
         let metas = match found {
             Ok(metas) => metas,

@@ -44,9 +44,13 @@ pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOp
     let mut pause = Pause::default();
     let mut queued: Option<Queued> = None;
     for attempt in 0..limits::MAX_COMMIT_ATTEMPTS {
+        let queues = attempt > 0 || action.queues_first();
+        if let (None, true, Some(warm)) = (&queued, queues, core.heads.warm(options.branch_name())) {
+            queued = Some(Queued::wait(&warm).await);
+        }
         let (line, mut view) = core.heads.head(options.branch_name()).await?;
         queued = queued.filter(|q| q.line.identity == line.identity);
-        if queued.is_none() && (attempt > 0 || action.queues_first()) {
+        if queued.is_none() && queues {
             queued = Some(Queued::wait(&line).await);
             view = line.newest().await?;
         }
@@ -58,11 +62,13 @@ pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOp
             return nothing(&line, &view).await;
         };
         let turn = Turn { options: options.clone(), label: action.label(), actor: action.actor(), restores: action.restores() };
-        let place = match queued.take() {
-            Some(place) => place,
-            None => Queued::wait(&line).await,
+        // Who queued before preparing saw the newest head of this process; the turn itself checks the rest.
+        let (place, is_newest) = match queued.take() {
+            Some(place) => (place, true),
+            None => (Queued::wait(&line).await, false),
         };
-        match take_turns(core, &line, view, prepared, turn, place, action.on_change()).await? {
+        let work = Work { view, prepared, turn, on_change: action.on_change(), is_newest };
+        match take_turns(core, &line, work, place).await? {
             Taken::Committed(receipt) => return Ok(Outcome::Committed(receipt)),
             Taken::Again(place) => queued = Some(place),
             Taken::AgainLater(place) => {
@@ -101,20 +107,22 @@ enum Taken {
     AgainLater(Queued),
 }
 
-/// Tries to take effect for as long as the prepared work stays right.
-async fn take_turns(
-    core: &Arc<Core>,
-    line: &Arc<Line>,
-    prepared_on: View,
-    mut prepared: Prepared,
+/// Prepared work and what it is for.
+struct Work {
+    view: View,
+    prepared: Prepared,
     turn: Turn,
-    mut place: Queued,
     on_change: OnChange,
-) -> Result<Taken> {
+    is_newest: bool,
+}
+
+/// Tries to take effect for as long as the prepared work stays right.
+async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Queued) -> Result<Taken> {
+    let Work { view: prepared_on, mut prepared, turn, on_change, mut is_newest } = work;
     let mut parent = prepared_on.clone();
     let mut pause = Pause::default();
     for _ in 0..limits::MAX_COMMIT_ATTEMPTS {
-        let newest = line.newest().await?;
+        let newest = if std::mem::take(&mut is_newest) { parent.clone() } else { line.newest().await? };
         if newest.snapshot.is_closed() {
             return Ok(Taken::Again(place));
         }

@@ -79,6 +79,9 @@ pub struct Prepared {
     pub extras: CommitExtras,
 }
 
+/// Called with the version that holds a change, once it is published.
+pub type Landed = Box<dyn FnOnce(&Table) + Send>;
+
 /// What happens to one table.
 pub struct Effect {
     /// The type.
@@ -92,7 +95,7 @@ pub struct Effect {
     /// Whether the dataset was made for this change.
     pub create: bool,
     /// Told the version that holds the change, once it is published.
-    pub landed: Option<Box<dyn FnOnce(&Table) + Send>>,
+    pub landed: Option<Landed>,
 }
 
 impl std::fmt::Debug for Effect {

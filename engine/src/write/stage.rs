@@ -15,7 +15,7 @@ use crate::model::{Entity, EntityKind, EntityType, TypeCounts, Value};
 use crate::store::lance::Table;
 use crate::store::lance::keys::{KeyHash, hash_rows, hash_text};
 use crate::store::lance::stage::{GoneRows, NewRows};
-use crate::txn::{Core, Effect, Prepared};
+use crate::txn::{Core, Effect, Landed, Prepared};
 
 /// Stages every changed table; tables at once, since each waits for the store.
 pub(super) async fn stage(core: &Core, view: &View, work: Work, prepared: &mut Prepared) -> Result<()> {
@@ -59,7 +59,9 @@ async fn stage_type(core: &Core, view: &View, work: TypeWork) -> Result<(Effect,
     }
     let addresses = gone.iter().map(|g| g.1);
     let gone_rows = if gone.is_empty() { GoneRows::default() } else { target.base.stage_gone(addresses).await? };
-    let landed = follow_up(core, &target.base, &ty, rows.as_ref(), &gone)?;
+    let old: Vec<&Entity> = slots.iter().filter_map(|s| s.before.as_ref()).map(|b| &b.entity).collect();
+    let before = if old.is_empty() || ty.unique.is_empty() { None } else { Some(batch_of(&ty, &old)?) };
+    let landed = follow_up(core, &target.base, &ty, rows.as_ref(), before.as_ref(), &gone)?;
     let effect = Effect {
         type_ref: ty.type_ref(),
         staged: target.base.stage(new, gone_rows),
@@ -77,28 +79,34 @@ async fn write(core: &Core, base: &Table, ty: &EntityType, batch: RecordBatch) -
     base.stage_rows(&core.store, schema, futures::stream::once(async move { Ok(stored) }).boxed()).await
 }
 
+/// One index, the entries to take out, the keys of the new rows.
+type Step = (SharedIndex, Vec<(KeyHash, u64)>, Vec<Option<KeyHash>>);
+
 /// Keeps the warm indexes of the table in step once the change is published.
 fn follow_up(
     core: &Core,
     base: &Table,
     ty: &EntityType,
     rows: Option<&RecordBatch>,
+    before: Option<&RecordBatch>,
     gone: &[(KeyHash, u64)],
-) -> Result<Box<dyn FnOnce(&Table) + Send>> {
-    let mut steps: Vec<(SharedIndex, Vec<(KeyHash, u64)>, Vec<Option<KeyHash>>)> = Vec::new();
+) -> Result<Landed> {
+    let mut steps: Vec<Step> = Vec::new();
     let keys = |columns: &[String]| rows.map_or_else(|| Ok(Vec::new()), |batch| hash_rows(batch, columns));
     let ids = [arrow::ID.to_string()];
     steps.push((probe::id_index(core, base), gone.to_vec(), keys(&ids)?));
     for columns in &ty.unique {
-        // Entries of rows that are gone are told by their fragment's deletions.
-        if gone.is_empty() {
-            steps.push((core.key_index(base, columns), Vec::new(), keys(columns)?));
-        }
+        let taken = match before {
+            Some(batch) => hash_rows(batch, columns)?,
+            None => Vec::new(),
+        };
+        let gone = taken.into_iter().zip(gone).filter_map(|(key, (_, at))| key.map(|k| (k, *at))).collect();
+        steps.push((core.key_index(base, columns), gone, keys(columns)?));
     }
-    let before = base.at().clone();
+    let staged_on = base.at().clone();
     Ok(Box::new(move |after| {
         for (index, gone, added) in steps {
-            probe::advance(&index, &before, after, &gone, &added);
+            probe::advance(&index, &staged_on, after, &gone, &added);
         }
     }))
 }

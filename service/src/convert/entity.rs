@@ -24,7 +24,10 @@ pub fn kind_to_engine(field: &str, kind: i32) -> Result<EntityKind> {
         Ok(v1::EntityKind::Node) => Ok(EntityKind::Node),
         Ok(v1::EntityKind::Edge) => Ok(EntityKind::Edge),
         Ok(v1::EntityKind::Unspecified) => Err(invalid(field, "must say node or edge")),
-        Err(_) => Err(invalid(field, format!("{kind} is no kind this server knows"))),
+        Err(_) => Err(invalid(
+            field,
+            format!("{kind} is no kind this server knows"),
+        )),
     }
 }
 
@@ -40,7 +43,10 @@ pub fn type_to_engine(path: &str, kind: i32, name: &str) -> Result<TypeRef> {
 
 /// A type reference as a message.
 pub fn type_to_proto(type_ref: &TypeRef) -> v1::TypeRef {
-    v1::TypeRef { kind: kind_to_proto(type_ref.kind), type_name: type_ref.name.clone() }
+    v1::TypeRef {
+        kind: kind_to_proto(type_ref.kind),
+        type_name: type_ref.name.clone(),
+    }
 }
 
 /// An entity as a message.
@@ -74,52 +80,13 @@ pub fn to_engine(path: &str, entity: v1::Entity) -> Result<Entity> {
         EntityKind::Node => return Err(invalid(format!("{path}from_id"), "a node has no ends")),
     };
     let properties = value::properties_to_engine(&format!("{path}properties"), entity.properties)?;
-    Ok(Entity { type_ref, id: entity.id, endpoints, properties })
+    Ok(Entity {
+        type_ref,
+        id: entity.id,
+        endpoints,
+        properties,
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use omnigraph_engine::model::Value;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn entities_come_back() {
-        let properties = BTreeMap::from([("n".to_string(), Value::I64(i64::MIN)), ("z".to_string(), Value::Null)]);
-        let node = Entity { type_ref: TypeRef::node("Person"), id: "ada".into(), endpoints: None, properties };
-        let edge = Entity {
-            type_ref: TypeRef::edge("Knows"),
-            id: "1".into(),
-            endpoints: Some(("ada".into(), "grace".into())),
-            properties: BTreeMap::new(),
-        };
-        for entity in [node, edge] {
-            assert_eq!(to_engine("entity.", to_proto(entity.clone())).unwrap(), entity);
-        }
-    }
-
-    #[test]
-    fn a_missing_part_is_named() {
-        let whole = v1::Entity {
-            kind: v1::EntityKind::Edge.into(),
-            type_name: "Knows".into(),
-            id: "1".into(),
-            from_id: "a".into(),
-            to_id: "b".into(),
-            properties: BTreeMap::new(),
-        };
-        let cases = [
-            (v1::Entity { kind: 0, ..whole.clone() }, "e.kind"),
-            (v1::Entity { kind: 77, ..whole.clone() }, "e.kind"),
-            (v1::Entity { type_name: String::new(), ..whole.clone() }, "e.type_name"),
-            (v1::Entity { id: String::new(), ..whole.clone() }, "e.id"),
-            (v1::Entity { to_id: String::new(), ..whole.clone() }, "e.to_id"),
-            (v1::Entity { kind: v1::EntityKind::Node.into(), ..whole }, "e.from_id"),
-        ];
-        for (entity, field) in cases {
-            let error = to_engine("e.", entity).unwrap_err();
-            assert_eq!(error.metadata()["field"], field);
-            assert_eq!(error.violations()[0].field, field);
-        }
-    }
-}
+mod tests;

@@ -29,7 +29,11 @@ pub struct Streaming;
 
 impl Record {
     fn new(span: Span) -> Self {
-        Self(Arc::new(Inner { span, started: Instant::now(), open: Mutex::new(true) }))
+        Self(Arc::new(Inner {
+            span,
+            started: Instant::now(),
+            open: Mutex::new(true),
+        }))
     }
 
     /// The call is over.
@@ -41,13 +45,17 @@ impl Record {
 impl Inner {
     fn finish(&self, code: Code) {
         // A poisoned lock means a report panicked; there is nothing more to say then.
-        let Ok(mut open) = self.open.lock() else { return };
+        let Ok(mut open) = self.open.lock() else {
+            return;
+        };
         if !std::mem::replace(&mut *open, false) {
             return;
         }
         let micros = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.span.in_scope(|| match code {
-            Code::Internal | Code::Unknown | Code::DataLoss => tracing::error!(?code, micros, "call failed"),
+            Code::Internal | Code::Unknown | Code::DataLoss => {
+                tracing::error!(?code, micros, "call failed")
+            }
             Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => {
                 tracing::warn!(?code, micros, "call not served");
             }
@@ -81,11 +89,28 @@ impl Middleware for TraceCalls {
 }
 
 fn span(request: &Request) -> Span {
-    let id = request.extensions().get::<RequestId>().map_or("", |id| &*id.0);
-    let header = |name: &str| request.headers().get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let id = request
+        .extensions()
+        .get::<RequestId>()
+        .map_or("", |id| &*id.0);
+    let header = |name: &str| {
+        request
+            .headers()
+            .get(name)
+            .and_then(|v| v.to_str().ok())
+            .unwrap_or_default()
+    };
     let method = request.uri().path().trim_start_matches('/');
-    let trace_id = trace_id(header("traceparent")).unwrap_or_default();
-    tracing::info_span!("rpc", method, request_id = id, trace_id)
+    let span = tracing::info_span!(
+        "rpc",
+        method,
+        request_id = id,
+        trace_id = tracing::field::Empty
+    );
+    if let Some(trace_id) = trace_id(header("traceparent")) {
+        span.record("trace_id", trace_id);
+    }
+    span
 }
 
 /// The trace that a W3C `traceparent` names: `version-trace-parent-flags`.
@@ -119,7 +144,12 @@ mod tests {
     fn a_trace_is_followed_if_it_is_one() {
         let id = "4bf92f3577b34da6a3ce929d0e0e4736";
         assert_eq!(trace_id(&format!("00-{id}-00f067aa0ba902b7-01")), Some(id));
-        for bad in ["", "00", "00-xyz-1-01", &format!("00-{}-1-01", "g".repeat(32))] {
+        for bad in [
+            "",
+            "00",
+            "00-xyz-1-01",
+            &format!("00-{}-1-01", "g".repeat(32)),
+        ] {
             assert_eq!(trace_id(bad), None, "{bad}");
         }
     }

@@ -148,7 +148,8 @@ async fn look_back(graph: &Graph) -> Outcome {
         say(&format!("   {branch}"));
         let log: Vec<omnigraph_client::Commit> = graph.list_commits(branch).try_collect().await?;
         for commit in log {
-            say(&format!("     {}  {:<7} by {:<5} {}", commit.id, commit.operation, commit.actor, commit.message));
+            let actor = commit.actor.as_deref().unwrap_or("nobody");
+            say(&format!("     {}  {:<7} by {actor:<5} {}", commit.id, commit.operation, commit.message));
         }
     }
     Ok(())

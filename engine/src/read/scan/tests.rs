@@ -1,3 +1,5 @@
+//! What a plan decides without reading.
+
 use super::*;
 
 fn fragments(rows: &[u64]) -> Vec<FragmentInfo> {

@@ -131,14 +131,25 @@ impl Translator<'_> {
                     binary(column(), Operator::Gt, literal(high)),
                 ),
             },
-            // Beyond the column's range the answer is the same for every value, and unknown for null.
-            Operand::Above(max) => match op {
-                C::Eq | C::Gt | C::Ge => binary(column(), Operator::Gt, literal(max)),
-                C::Ne | C::Lt | C::Le => binary(column(), Operator::LtEq, literal(max)),
+            // At and beyond the ends of the column's range some answers are the same for every value. Saying
+            // so spares the planner a range of more values than it can count.
+            Operand::Least(value) => match op {
+                C::Lt => never(property),
+                C::Ge => always(property),
+                _ => binary(column(), operator(op), literal(value)),
             },
-            Operand::Below(min) => match op {
-                C::Eq | C::Lt | C::Le => binary(column(), Operator::Lt, literal(min)),
-                C::Ne | C::Gt | C::Ge => binary(column(), Operator::GtEq, literal(min)),
+            Operand::Greatest(value) => match op {
+                C::Gt => never(property),
+                C::Le => always(property),
+                _ => binary(column(), operator(op), literal(value)),
+            },
+            Operand::Above => match op {
+                C::Eq | C::Gt | C::Ge => never(property),
+                C::Ne | C::Lt | C::Le => always(property),
+            },
+            Operand::Below => match op {
+                C::Eq | C::Lt | C::Le => never(property),
+                C::Ne | C::Gt | C::Ge => always(property),
             },
         })
     }
@@ -146,16 +157,18 @@ impl Translator<'_> {
     fn one_of(&self, property: &str, values: &[Value]) -> Result<Expr> {
         self.column(property)?;
         let mut list = Vec::with_capacity(values.len());
-        let mut never = literal(ScalarValue::Boolean(Some(false)));
         for value in values {
             match self.operand(property, value)? {
-                Operand::Exactly(value) => list.push(literal(value)),
+                Operand::Exactly(value) | Operand::Least(value) | Operand::Greatest(value) => list.push(literal(value)),
                 Operand::Zero(low, high) => list.extend([literal(low), literal(high)]),
-                Operand::Above(_) | Operand::Below(_) => never = self.compare(property, CompareOp::Eq, value)?,
+                Operand::Above | Operand::Below => {}
             }
         }
+        if values.is_empty() {
+            return Ok(literal(ScalarValue::Boolean(Some(false))));
+        }
         if list.is_empty() {
-            return Ok(never);
+            return Ok(never(property));
         }
         Ok(Expr::InList(InList { expr: Box::new(name(property)), list, negated: false }))
     }
@@ -188,12 +201,26 @@ impl Translator<'_> {
 enum Operand {
     /// It can.
     Exactly(ScalarValue),
+    /// It is the smallest value the column can hold.
+    Least(ScalarValue),
+    /// It is the largest value the column can hold.
+    Greatest(ScalarValue),
     /// Zero of a float, which has two forms.
     Zero(ScalarValue, ScalarValue),
-    /// It is more than the column's largest value, given here.
-    Above(ScalarValue),
-    /// It is less than the column's smallest value, given here.
-    Below(ScalarValue),
+    /// It is more than the column can hold.
+    Above,
+    /// It is less than the column can hold.
+    Below,
+}
+
+/// True for every value, unknown for null.
+fn always(column: &str) -> Expr {
+    either(Expr::IsNotNull(Box::new(name(column))), literal(ScalarValue::Boolean(None)))
+}
+
+/// False for every value, unknown for null.
+fn never(column: &str) -> Expr {
+    both(is_null(column), literal(ScalarValue::Boolean(None)))
 }
 
 enum ColumnType<'a> {
@@ -234,21 +261,30 @@ fn operand(ty: ScalarType, value: &Value) -> Option<Operand> {
             Some(if wide == 0.0 { Operand::Zero(form(-0.0), form(0.0)) } else { Operand::Exactly(form(wide)) })
         }
         (S::Date, Value::Date(d)) => exactly(V::Date32(Some(*d))),
-        (S::DateTime, Value::Timestamp(t)) => exactly(V::TimestampMicrosecond(Some(*t), Some("UTC".into()))),
+        (S::DateTime, Value::Timestamp(t)) => {
+            integer(&Value::I64(*t), i64::MIN, i64::MAX, |t| V::TimestampMicrosecond(Some(t), Some("UTC".into())))
+        }
         _ => None,
     }
 }
 
-fn integer<T: TryFrom<i128>>(value: &Value, min: T, max: T, form: impl Fn(T) -> ScalarValue) -> Option<Operand> {
+fn integer<T: TryFrom<i128> + PartialEq>(
+    value: &Value,
+    min: T,
+    max: T,
+    form: impl Fn(T) -> ScalarValue,
+) -> Option<Operand> {
     let wide = match value {
         Value::I64(v) => i128::from(*v),
         Value::U64(v) => i128::from(*v),
         _ => return None,
     };
     Some(match T::try_from(wide) {
+        Ok(least) if least == min => Operand::Least(form(least)),
+        Ok(greatest) if greatest == max => Operand::Greatest(form(greatest)),
         Ok(fits) => Operand::Exactly(form(fits)),
-        Err(_) if wide < 0 => Operand::Below(form(min)),
-        Err(_) => Operand::Above(form(max)),
+        Err(_) if wide < 0 => Operand::Below,
+        Err(_) => Operand::Above,
     })
 }
 

@@ -20,11 +20,21 @@ use lance_table::io::commit::{
 use object_store::path::Path;
 
 /// See the module header.
-pub(super) struct StrictHandler(ConditionalPutCommitHandler);
+pub(super) struct StrictHandler {
+    inner: ConditionalPutCommitHandler,
+    // Lance turns the creation of a dataset that appeared meanwhile into an overwrite of it.
+    creates: bool,
+}
 
 impl StrictHandler {
+    /// For commits on top of an open version.
     pub(super) fn shared() -> Arc<dyn CommitHandler> {
-        Arc::new(Self(ConditionalPutCommitHandler))
+        Arc::new(Self { inner: ConditionalPutCommitHandler, creates: false })
+    }
+
+    /// For the first version of a dataset and nothing else.
+    pub(super) fn creating() -> Arc<dyn CommitHandler> {
+        Arc::new(Self { inner: ConditionalPutCommitHandler, creates: true })
     }
 }
 
@@ -37,11 +47,11 @@ impl fmt::Debug for StrictHandler {
 #[async_trait]
 impl CommitHandler for StrictHandler {
     fn is_version_not_found_definitive(&self) -> bool {
-        self.0.is_version_not_found_definitive()
+        self.inner.is_version_not_found_definitive()
     }
 
     fn propagate_commit_error_after_success(&self) -> bool {
-        self.0.propagate_commit_error_after_success()
+        self.inner.propagate_commit_error_after_success()
     }
 
     fn list_manifest_locations_since<'a>(
@@ -63,7 +73,10 @@ impl CommitHandler for StrictHandler {
         naming_scheme: ManifestNamingScheme,
         transaction: Option<Transaction>,
     ) -> std::result::Result<ManifestLocation, CommitError> {
-        self.0
+        if self.creates && manifest.version != 1 {
+            return Err(CommitError::CommitConflict);
+        }
+        self.inner
             .commit(manifest, indices, base_path, object_store, manifest_writer, naming_scheme, transaction)
             .await
     }

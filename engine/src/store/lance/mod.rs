@@ -13,6 +13,7 @@ pub mod keys;
 pub mod open;
 pub mod refs;
 pub mod scan;
+mod sort;
 pub mod stage;
 pub mod take;
 
@@ -74,23 +75,6 @@ impl Table {
     /// Its fragments in order. Makes no request.
     pub fn fragments(&self) -> Vec<FragmentInfo> {
         self.dataset.fragments().iter().map(describe).collect()
-    }
-
-    /// The row ids of a fragment in row order, deleted ones included, as kept in the manifest.
-    ///
-    /// # Errors
-    /// A malformed sequence.
-    pub fn row_ids(&self, fragment: u64) -> Result<Vec<u64>> {
-        let Some(found) = self.dataset.fragments().iter().find(|f| f.id == fragment) else {
-            return Ok(Vec::new());
-        };
-        match &found.row_id_meta {
-            Some(RowIdMeta::Inline(bytes)) => {
-                let sequence = lance_table::rowids::read_row_ids(bytes).map_err(error::convert)?;
-                Ok(sequence.iter().collect())
-            }
-            _ => Ok(Vec::new()),
-        }
     }
 
     /// The stable ids of the rows at these addresses, from the manifest. Makes no request.

@@ -83,6 +83,7 @@ impl Store {
             enable_stable_row_ids: true,
             data_storage_version: Some(LanceFileVersion::V2_2),
             transaction_properties: Some(Arc::new(properties)),
+            commit_handler: Some(StrictHandler::creating()),
             ..self.write_params()
         };
         let uri = self.root().dataset(location, None);

@@ -7,20 +7,14 @@
 use std::sync::Arc;
 
 use ::lance::dataset::scanner::{ColumnOrdering, Scanner};
-use ::lance::deps::datafusion::error::DataFusionError;
-use ::lance::deps::datafusion::execution::TaskContext;
-use ::lance::deps::datafusion::execution::memory_pool::FairSpillPool;
-use ::lance::deps::datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use ::lance::deps::datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use ::lance::deps::datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use ::lance::deps::datafusion::prelude::{Expr, SessionConfig};
+use ::lance::deps::datafusion::prelude::Expr;
 use arrow_array::RecordBatch;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use lance_core::datatypes::BlobHandling;
 
 use super::{Table, blob, error};
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Result};
 use crate::limits;
 
 /// Name of the column holding a row's address.
@@ -55,8 +49,8 @@ impl Table {
     /// Starts a scan. Blobs come as bytes.
     ///
     /// # Errors
-    /// A column or filter that does not fit, or the store's. [`Reason::LimitExceeded`] if a sort finds
-    /// neither memory nor disk.
+    /// A column or filter that does not fit, or the store's. [`crate::error::Reason::LimitExceeded`] if a
+    /// sort finds neither memory nor disk.
     pub async fn scan(&self, scan: Scan) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let mut shown = scan.columns.clone();
         // A scan must read at least one column; addresses alone are columns too.
@@ -68,22 +62,32 @@ impl Table {
         }
         let blobs = self.blob_columns(&scan.columns);
         let mut columns = shown.clone();
-        if !blobs.is_empty() && !scan.with_address {
-            columns.push(ROW_ADDRESS.to_string());
+        let address = (!blobs.is_empty()).then(|| ROW_ADDRESS.to_string());
+        // Sort keys are read along, or the store would fetch them row by row.
+        for needed in scan.order.iter().map(|(column, _)| column.clone()).chain(address) {
+            if !columns.contains(&needed) {
+                columns.push(needed);
+            }
         }
         let batch_rows = if scan.batch_rows == 0 { limits::BATCH_ROWS } else { scan.batch_rows };
-        let sorted = !scan.order.is_empty();
-        let mut scanner = self.scanner(&columns, batch_rows)?;
-        self.narrow(&mut scanner, scan)?;
-        let batches = if sorted { start_sorted(&scanner, batch_rows).await? } else { start(&scanner).await? };
-        if blobs.is_empty() {
-            return Ok(batches);
+        let batches = if scan.order.is_empty() {
+            let mut scanner = self.scanner(&columns, batch_rows)?;
+            self.narrow(&mut scanner, scan)?;
+            start(&scanner).await?
+        } else {
+            self.sorted(&columns, batch_rows, scan).await?
+        };
+        if !blobs.is_empty() {
+            return Ok(blob::fill_stream(self.shared(), blobs, shown, batches));
         }
-        Ok(blob::fill_stream(self.shared(), blobs, shown, batches))
+        if columns.len() > shown.len() {
+            return Ok(batches.map(move |batch| first_columns(&batch?, shown.len())).boxed());
+        }
+        Ok(batches)
     }
 
     /// A scanner of all rows with the engine's bounds.
-    fn scanner(&self, columns: &[String], batch_rows: usize) -> Result<Scanner> {
+    pub(super) fn scanner(&self, columns: &[String], batch_rows: usize) -> Result<Scanner> {
         let mut scanner = self.dataset.scan();
         scanner.project(columns).map_err(error::convert)?;
         scanner
@@ -96,7 +100,7 @@ impl Table {
         Ok(scanner)
     }
 
-    fn narrow(&self, scanner: &mut Scanner, scan: Scan) -> Result<()> {
+    pub(super) fn narrow(&self, scanner: &mut Scanner, scan: Scan) -> Result<()> {
         if let Some(filter) = scan.filter {
             scanner.filter_expr(filter);
         }
@@ -152,39 +156,12 @@ impl Table {
     }
 }
 
-async fn start(scanner: &Scanner) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+fn first_columns(batch: &RecordBatch, count: usize) -> Result<RecordBatch> {
+    let wanted: Vec<usize> = (0..count).collect();
+    batch.project(&wanted).map_err(|e| Error::internal("a scan returned too few columns").caused_by(e))
+}
+
+pub(super) async fn start(scanner: &Scanner) -> Result<BoxStream<'static, Result<RecordBatch>>> {
     let stream = scanner.try_into_stream().await.map_err(error::convert)?;
     Ok(stream.map_err(error::convert).boxed())
-}
-
-/// Runs the plan with a memory pool of its own: left alone, a sort would keep the whole table in memory.
-async fn start_sorted(scanner: &Scanner, batch_rows: usize) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-    let plan = scanner.create_plan().await.map_err(error::convert)?;
-    let runtime = RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::new(FairSpillPool::new(limits::SORT_MEMORY_BYTES)))
-        .build_arc()
-        .map_err(sort_failed)?;
-    let config = SessionConfig::new()
-        .with_batch_size(batch_rows)
-        .with_sort_spill_reservation_bytes(limits::SORT_MEMORY_BYTES / 4);
-    let context = TaskContext::default().with_session_config(config).with_runtime(runtime);
-    let plan: Arc<dyn ExecutionPlan> = match (plan.output_partitioning().partition_count(), plan.output_ordering()) {
-        (1, _) => plan,
-        (_, Some(order)) => Arc::new(SortPreservingMergeExec::new(order.clone(), plan)),
-        (_, None) => return Err(Error::internal("a sorted scan lost its order")),
-    };
-    let stream = plan.execute(0, Arc::new(context)).map_err(sort_failed)?;
-    Ok(stream.map_err(sort_failed).boxed())
-}
-
-fn sort_failed(error: DataFusionError) -> Error {
-    if matches!(error.find_root(), DataFusionError::ResourcesExhausted(_)) {
-        let what = format!(
-            "sorting needs more than the {} MiB of memory and the temporary disk space there is; limit the \
-             result or sort by fewer columns",
-            limits::SORT_MEMORY_BYTES >> 20
-        );
-        return Error::new(Reason::LimitExceeded, what).with("limit", limits::SORT_MEMORY_BYTES).caused_by(error);
-    }
-    error::convert(error.into())
 }

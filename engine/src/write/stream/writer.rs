@@ -14,10 +14,12 @@ use crate::txn::Core;
 /// Batches waiting for the store.
 const BATCHES_IN_FLIGHT: usize = 2;
 
+type Running = (mpsc::Sender<Result<RecordBatch>>, JoinHandle<Result<NewRows>>);
+
 /// Starts with its first batch; one that never gets one writes nothing.
 #[derive(Default)]
 pub(super) struct Writer {
-    running: Option<(mpsc::Sender<Result<RecordBatch>>, JoinHandle<Result<NewRows>>)>,
+    running: Option<Running>,
 }
 
 impl Writer {

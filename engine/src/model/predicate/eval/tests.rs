@@ -1,3 +1,5 @@
+//! Answers over entities in memory: every type, bounds, nulls, refusals.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

@@ -1,0 +1,103 @@
+//! The commands. Each is a file: its flags, and what it does with a target. Shared meaning is elsewhere.
+
+mod branch;
+mod commit;
+mod completion;
+mod export;
+mod get;
+mod graph;
+mod init;
+mod load;
+mod mutate;
+mod neighbors;
+mod recoveries;
+mod scan;
+mod schema;
+mod snapshot;
+mod unavailable;
+mod verify;
+mod version;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Result;
+use unavailable::Unavailable;
+
+/// Every command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a graph in files
+    Init(init::Init),
+    /// Load records as one commit
+    Load(load::Load),
+    /// Apply operations as one commit
+    Mutate(mutate::Mutate),
+    /// Show entities by id
+    Get(get::Get),
+    /// Show rows of one type
+    Scan(scan::Scan),
+    /// Show what is near some nodes
+    Neighbors(neighbors::Neighbors),
+    /// Write a whole version as JSONL that load reads
+    Export(export::Export),
+    /// Show how a version is stored
+    Snapshot(snapshot::Snapshot),
+    /// Make, look at and delete branches
+    #[command(subcommand)]
+    Branch(branch::Branch),
+    /// Look at history
+    #[command(subcommand)]
+    Commit(commit::Commit),
+    /// Look at the schema
+    #[command(subcommand)]
+    Schema(schema::Schema),
+    /// Make, look at and delete graphs
+    #[command(subcommand)]
+    Graph(graph::Graph),
+    /// Names for commits (not available in this release)
+    Tag(Unavailable),
+    /// Check every invariant of a graph in files
+    Verify(verify::Verify),
+    /// Look at completed recoveries of a graph in files
+    #[command(subcommand)]
+    Recoveries(recoveries::Recoveries),
+    /// Compact tables and refresh indexes (not available in this release)
+    Optimize(Unavailable),
+    /// Examine and settle drift (not available in this release)
+    Repair(Unavailable),
+    /// Remove versions nobody needs (not available in this release)
+    Cleanup(Unavailable),
+    /// Print a completion script for a shell
+    Completion(completion::Completion),
+    /// Show the release and the storage format it serves
+    Version(version::Version),
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) async fn run(self, context: &Context) -> Result<()> {
+        match self {
+            Self::Init(command) => command.run(context).await,
+            Self::Load(command) => command.run(context).await,
+            Self::Mutate(command) => command.run(context).await,
+            Self::Get(command) => command.run(context).await,
+            Self::Scan(command) => command.run(context).await,
+            Self::Neighbors(command) => command.run(context).await,
+            Self::Export(command) => command.run(context).await,
+            Self::Snapshot(command) => command.run(context).await,
+            Self::Branch(command) => command.run(context).await,
+            Self::Commit(command) => command.run(context).await,
+            Self::Schema(command) => command.run(context).await,
+            Self::Graph(command) => command.run(context).await,
+            Self::Verify(command) => command.run(context).await,
+            Self::Recoveries(command) => command.run(context).await,
+            Self::Completion(command) => command.run(),
+            Self::Version(command) => command.run(context),
+            Self::Tag(command) => command.run("tag"),
+            Self::Optimize(command) => command.run("optimize"),
+            Self::Repair(command) => command.run("repair"),
+            Self::Cleanup(command) => command.run("cleanup"),
+        }
+    }
+}
