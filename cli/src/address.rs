@@ -42,10 +42,7 @@ impl Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Server {
-                url,
-                graph: Some(graph),
-            } => write!(f, "graph {graph} on {url}"),
+            Self::Server { url, graph: Some(graph) } => write!(f, "graph {graph} on {url}"),
             Self::Server { url, graph: None } => write!(f, "{url}"),
             Self::Storage { root } => write!(f, "the graph at {root}"),
         }
@@ -62,39 +59,26 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    pub(crate) const NONE: Self = Self {
-        names: "",
-        count: 0..=0,
-    };
+    pub(crate) const NONE: Self = Self { names: "", count: 0..=0 };
 
     pub(crate) fn exactly(count: usize, names: &'static str) -> Self {
-        Self {
-            names,
-            count: count..=count,
-        }
+        Self { names, count: count..=count }
     }
 
     pub(crate) fn at_least(count: usize, names: &'static str) -> Self {
-        Self {
-            names,
-            count: count..=usize::MAX - 1,
-        }
+        Self { names, count: count..=usize::MAX - 1 }
     }
 }
 
 /// Whether a word is an address of a server.
 pub(crate) fn is_server(word: &str) -> bool {
-    ["http://", "https://", "grpc://", "grpcs://"]
-        .iter()
-        .any(|scheme| word.starts_with(scheme))
+    ["http://", "https://", "grpc://", "grpcs://"].iter().any(|scheme| word.starts_with(scheme))
 }
 
 /// Whether a word can only be meant as a place, for commands that take any number of words.
 fn looks_like_place(word: &str) -> bool {
     word.contains("://")
-        || ["file:", "/", "./", "../", "~/"]
-            .iter()
-            .any(|start| word.starts_with(start))
+        || ["file:", "/", "./", "../", "~/"].iter().any(|start| word.starts_with(start))
         || word.trim_end_matches('/').ends_with(".omni")
 }
 
@@ -108,9 +92,7 @@ pub(crate) fn resolve(
 ) -> Result<(Address, Vec<String>)> {
     let explicit = scope.server.is_some() || scope.cluster.is_some();
     if scope.server.is_some() && scope.cluster.is_some() {
-        return Err(Failure::usage(
-            "--server and --cluster name different places; give one",
-        ));
+        return Err(Failure::usage("--server and --cluster name different places; give one"));
     }
     let first_is_place = !explicit
         && match words.first() {
@@ -120,25 +102,12 @@ pub(crate) fn resolve(
             Some(_) if takes.count.start() == takes.count.end() => false,
             Some(first) => looks_like_place(first),
         };
-    let address = if first_is_place {
-        named(scope, settings, &words.remove(0))?
-    } else {
-        configured(scope, settings, takes)?
-    };
+    let address =
+        if first_is_place { named(scope, settings, &words.remove(0))? } else { configured(scope, settings, takes)? };
     if !takes.count.contains(&words.len()) {
-        let wanted = if takes.names.is_empty() {
-            "no words"
-        } else {
-            takes.names
-        };
-        let given = if words.is_empty() {
-            "nothing".to_string()
-        } else {
-            words.join(" ")
-        };
-        return Err(Failure::usage(format!(
-            "besides the target this takes {wanted}, and was given {given}"
-        )));
+        let wanted = if takes.names.is_empty() { "no words" } else { takes.names };
+        let given = if words.is_empty() { "nothing".to_string() } else { words.join(" ") };
+        return Err(Failure::usage(format!("besides the target this takes {wanted}, and was given {given}")));
     }
     refuse_ignored(scope, &address)?;
     Ok((address, words))
@@ -148,10 +117,7 @@ pub(crate) fn resolve(
 fn named(scope: &ScopeArgs, settings: &Settings, word: &str) -> Result<Address> {
     if is_server(word) {
         let graph = scope.graph.clone().or_else(|| settings.graph.clone());
-        return Ok(Address::Server {
-            url: word.to_string(),
-            graph,
-        });
+        return Ok(Address::Server { url: word.to_string(), graph });
     }
     if scope.graph.is_some() {
         return Err(Failure::usage(format!(
@@ -170,30 +136,18 @@ fn configured(scope: &ScopeArgs, settings: &Settings, takes: &Words) -> Result<A
         false => (&settings.server, &settings.cluster, &settings.uri),
     };
     match (server, cluster, uri) {
-        (Some(url), _, _) => Ok(Address::Server {
-            url: url.clone(),
-            graph,
-        }),
+        (Some(url), _, _) => Ok(Address::Server { url: url.clone(), graph }),
         (None, Some(cluster), _) => {
-            let graph = graph
-                .ok_or_else(|| Failure::usage("say which graph of the cluster: --graph ID"))?;
+            let graph = graph.ok_or_else(|| Failure::usage("say which graph of the cluster: --graph ID"))?;
             if is_server(cluster) {
-                return Err(Failure::usage(format!(
-                    "{cluster} is a server; use --server {cluster}"
-                )));
+                return Err(Failure::usage(format!("{cluster} is a server; use --server {cluster}")));
             }
-            Ok(Address::Storage {
-                root: graph_root(&cluster::storage(&root(cluster))?, &graph)?,
-            })
+            Ok(Address::Storage { root: graph_root(&cluster::storage(&root(cluster))?, &graph)? })
         }
         (None, None, Some(uri)) => named(scope, settings, uri),
         (None, None, None) => Err(Failure::usage(format!(
             "say which graph: a path or URI before {}, or --server URL --graph ID, or --cluster DIR --graph ID",
-            if takes.names.is_empty() {
-                "the flags"
-            } else {
-                takes.names
-            }
+            if takes.names.is_empty() { "the flags" } else { takes.names }
         ))),
     }
 }
@@ -211,14 +165,9 @@ fn refuse_ignored(scope: &ScopeArgs, address: &Address) -> Result<()> {
     let Address::Storage { root } = address else {
         return Ok(());
     };
-    for (flag, given) in [
-        ("--token", scope.token.is_some()),
-        ("--timeout", scope.timeout.is_some()),
-    ] {
+    for (flag, given) in [("--token", scope.token.is_some()), ("--timeout", scope.timeout.is_some())] {
         if given {
-            return Err(Failure::usage(format!(
-                "{flag} is for a server and means nothing for {root}"
-            )));
+            return Err(Failure::usage(format!("{flag} is for a server and means nothing for {root}")));
         }
     }
     Ok(())
@@ -246,10 +195,7 @@ pub(crate) fn resolve_direct(
         return Err(refuse(server));
     }
     // A server that was not asked for here does not stand in the way.
-    let settings = Settings {
-        server: None,
-        ..settings.clone()
-    };
+    let settings = Settings { server: None, ..settings.clone() };
     match resolve(scope, &settings, words, takes)? {
         (Address::Storage { root }, words) => Ok((root, words)),
         (Address::Server { url, .. }, _) => Err(refuse(&url)),

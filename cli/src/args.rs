@@ -69,10 +69,7 @@ impl VersionArgs {
         let branch = self.branch.clone().unwrap_or_else(|| MAIN.to_string());
         Ok(match (&self.commit, &self.at, self.version) {
             (Some(id), _, _) => ReadSelector::Commit(id.clone()),
-            (_, Some(at), _) => ReadSelector::BranchAsOf {
-                branch,
-                micros: micros(at)?,
-            },
+            (_, Some(at), _) => ReadSelector::BranchAsOf { branch, micros: micros(at)? },
             (_, _, Some(version)) => ReadSelector::Version { branch, version },
             _ => ReadSelector::Branch(branch),
         })
@@ -86,9 +83,7 @@ fn micros(text: &str) -> Result<i64> {
         return Ok(i64::from(days) * DAY);
     }
     text::parse_datetime(text).map_err(|why| {
-        Failure::usage(format!(
-            "--at {text:?} is no time: {why}; write 2013-01-31T09:30:00Z or 2013-01-31"
-        ))
+        Failure::usage(format!("--at {text:?} is no time: {why}; write 2013-01-31T09:30:00Z or 2013-01-31"))
     })
 }
 

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use omnigraph_engine::model::{
-    Change, EdgePolicy, EntityKind, EntityWrite, Target, TypeRef, Value,
-};
+use omnigraph_engine::model::{Change, EdgePolicy, EntityKind, EntityWrite, Target, TypeRef, Value};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -83,16 +81,11 @@ pub(crate) fn read(text: &str, reader: &Reader) -> Result<Vec<Change>> {
     };
     let read = |(at, json): (usize, Json)| {
         let change = Operation::deserialize(json).map_err(|e| e.to_string());
-        let change = change
-            .map_err(Failure::usage)
-            .and_then(|operation| change_of(operation, reader));
+        let change = change.map_err(Failure::usage).and_then(|operation| change_of(operation, reader));
         change.map_err(|failure| match failure.reason() {
             // What the graph says stays as it is.
             Some(_) => failure,
-            None => Failure::new(
-                failure.exit(),
-                format!("operation {}: {}", at + 1, failure.message()),
-            ),
+            None => Failure::new(failure.exit(), format!("operation {}: {}", at + 1, failure.message())),
         })
     };
     operations.into_iter().enumerate().map(read).collect()
@@ -106,11 +99,7 @@ fn change_of(operation: Operation, reader: &Reader) -> Result<Change> {
             let type_ref = type_of(update.r#type, update.edge)?;
             let target = target_of(update.ids, update.r#where, &type_ref, reader)?;
             let set = values_of(update.set, &type_ref, reader)?;
-            Ok(Change::Update {
-                type_ref,
-                target,
-                set,
-            })
+            Ok(Change::Update { type_ref, target, set })
         }
         Operation::Delete(delete) => {
             let type_ref = type_of(delete.r#type, delete.edge)?;
@@ -124,11 +113,7 @@ fn change_of(operation: Operation, reader: &Reader) -> Result<Change> {
                 Some(Edges::Restrict) => EdgePolicy::Restrict,
                 Some(Edges::Cascade) | None => EdgePolicy::Cascade,
             };
-            Ok(Change::Delete {
-                type_ref,
-                target,
-                edges,
-            })
+            Ok(Change::Delete { type_ref, target, edges })
         }
     }
 }
@@ -137,9 +122,7 @@ fn type_of(node: Option<String>, edge: Option<String>) -> Result<TypeRef> {
     match (node, edge) {
         (Some(name), None) => Ok(TypeRef::node(name)),
         (None, Some(name)) => Ok(TypeRef::edge(name)),
-        _ => Err(Failure::usage(
-            "name a node type as \"type\" or an edge type as \"edge\"",
-        )),
+        _ => Err(Failure::usage("name a node type as \"type\" or an edge type as \"edge\"")),
     }
 }
 
@@ -154,9 +137,7 @@ fn write_of(write: Write, reader: &Reader) -> Result<EntityWrite> {
     if let (Some(one), Some(other)) = (&write.id, &inside)
         && one != other
     {
-        return Err(Failure::usage(format!(
-            "two different ids, {one:?} and {other:?}"
-        )));
+        return Err(Failure::usage(format!("two different ids, {one:?} and {other:?}")));
     }
     let endpoints = match (type_ref.kind, write.from, write.to) {
         (EntityKind::Node, None, None) | (EntityKind::Edge, None, None) => None,
@@ -168,12 +149,7 @@ fn write_of(write: Write, reader: &Reader) -> Result<EntityWrite> {
             return Err(Failure::usage("a node has neither \"from\" nor \"to\""));
         }
     };
-    Ok(EntityWrite {
-        id: write.id.or(inside),
-        endpoints,
-        properties: values_of(data, &type_ref, reader)?,
-        type_ref,
-    })
+    Ok(EntityWrite { id: write.id.or(inside), endpoints, properties: values_of(data, &type_ref, reader)?, type_ref })
 }
 
 fn target_of(
@@ -184,29 +160,16 @@ fn target_of(
 ) -> Result<Target> {
     match (ids, condition) {
         (Some(ids), None) => Ok(Target::Ids(ids)),
-        (None, Some(condition)) => Ok(Target::Where(filter::read_one(
-            &condition, reader, type_ref,
-        )?)),
-        _ => Err(Failure::usage(
-            "say which entities: either \"ids\" or \"where\"",
-        )),
+        (None, Some(condition)) => Ok(Target::Where(filter::read_one(&condition, reader, type_ref)?)),
+        _ => Err(Failure::usage("say which entities: either \"ids\" or \"where\"")),
     }
 }
 
-fn values_of(
-    properties: Properties,
-    type_ref: &TypeRef,
-    reader: &Reader,
-) -> Result<BTreeMap<String, Value>> {
+fn values_of(properties: Properties, type_ref: &TypeRef, reader: &Reader) -> Result<BTreeMap<String, Value>> {
     let value = |(name, json): (String, Json)| {
-        let ty = reader
-            .schema
-            .get(type_ref)
-            .and_then(|ty| ty.property(&name))
-            .map(|p| &p.ty);
+        let ty = reader.schema.get(type_ref).and_then(|ty| ty.property(&name)).map(|p| &p.ty);
         let value = literal::from_json(&json, ty);
-        let value =
-            value.map_err(|why| Failure::usage(format!("{}.{name}: {why}", type_ref.name)))?;
+        let value = value.map_err(|why| Failure::usage(format!("{}.{name}: {why}", type_ref.name)))?;
         Ok((name, value))
     };
     properties.into_iter().map(value).collect()

@@ -37,16 +37,8 @@ pub(crate) fn storage(cluster: &str) -> Result<String> {
 
 /// The value of the top-level key `storage`, if there is one.
 fn storage_key(text: &str) -> Option<String> {
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix("storage:"))?
-        .trim();
-    let quoted = |quote: char| {
-        value
-            .strip_prefix(quote)?
-            .split_once(quote)
-            .map(|(inside, _)| inside)
-    };
+    let value = text.lines().find_map(|line| line.strip_prefix("storage:"))?.trim();
+    let quoted = |quote: char| value.strip_prefix(quote)?.split_once(quote).map(|(inside, _)| inside);
     let plain = || value.split(" #").next().unwrap_or_default().trim_end();
     let value = quoted('"').or_else(|| quoted('\'')).unwrap_or_else(plain);
     (!value.is_empty() && !value.starts_with('#')).then(|| value.to_string())
@@ -60,10 +52,7 @@ mod tests {
     fn the_key_is_found_and_unquoted() {
         for (text, expected) in [
             ("storage: s3://b/p\n", Some("s3://b/p")),
-            (
-                "# head\nlisten: x\nstorage:   './data #1'  # note\n",
-                Some("./data #1"),
-            ),
+            ("# head\nlisten: x\nstorage:   './data #1'  # note\n", Some("./data #1")),
             ("storage: \"a b\"", Some("a b")),
             ("storage: data # note", Some("data")),
             ("  storage: nested", None),

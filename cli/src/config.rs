@@ -69,9 +69,7 @@ type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// What the environment and the configuration file say together.
 pub(crate) fn settings(profile: Option<&str>, env: Env<'_>) -> Result<Settings> {
-    let chosen = profile
-        .map(ToString::to_string)
-        .or_else(|| env("OMNIGRAPH_PROFILE"));
+    let chosen = profile.map(ToString::to_string).or_else(|| env("OMNIGRAPH_PROFILE"));
     let from_file = match file(env)? {
         Some((path, text)) => pick(&path.display().to_string(), &text, chosen.as_deref())?,
         None => match chosen {
@@ -81,21 +79,13 @@ pub(crate) fn settings(profile: Option<&str>, env: Env<'_>) -> Result<Settings> 
     };
     let from_env = from_env(env)?;
     // A profile that is asked for by name is meant more than what happens to be in the environment.
-    Ok(if profile.is_some() {
-        from_file.over(from_env)
-    } else {
-        from_env.over(from_file)
-    })
+    Ok(if profile.is_some() { from_file.over(from_env) } else { from_env.over(from_file) })
 }
 
 fn from_env(env: Env<'_>) -> Result<Settings> {
     let timeout = env("OMNIGRAPH_TIMEOUT").map(|text| {
         let seconds = text.parse::<u64>();
-        seconds.map_err(|_| {
-            Failure::usage(format!(
-                "OMNIGRAPH_TIMEOUT is {text:?}, not a number of seconds"
-            ))
-        })
+        seconds.map_err(|_| Failure::usage(format!("OMNIGRAPH_TIMEOUT is {text:?}, not a number of seconds")))
     });
     Ok(Settings {
         server: env("OMNIGRAPH_SERVER"),
@@ -129,26 +119,16 @@ fn file(env: Env<'_>) -> Result<Option<(PathBuf, String)>> {
 
 /// A profile of the file: the one that is named, else the file's default, else none.
 fn pick(path: &str, text: &str, name: Option<&str>) -> Result<Settings> {
-    let file: File = toml::from_str(text)
-        .map_err(|e| Failure::usage(format!("{path} is no configuration: {}", e.message())))?;
+    let file: File =
+        toml::from_str(text).map_err(|e| Failure::usage(format!("{path} is no configuration: {}", e.message())))?;
     let Some(name) = name.or(file.default_profile.as_deref()) else {
         return Ok(Settings::default());
     };
     let known = || {
         let names: Vec<&str> = file.profiles.keys().map(String::as_str).collect();
-        format!(
-            "{path} has: {}",
-            if names.is_empty() {
-                "none".to_string()
-            } else {
-                names.join(", ")
-            }
-        )
+        format!("{path} has: {}", if names.is_empty() { "none".to_string() } else { names.join(", ") })
     };
-    file.profiles
-        .get(name)
-        .cloned()
-        .ok_or_else(|| unknown(name, &known()))
+    file.profiles.get(name).cloned().ok_or_else(|| unknown(name, &known()))
 }
 
 fn unknown(name: &str, why: &str) -> Failure {
@@ -171,39 +151,18 @@ mod tests {
 
     #[test]
     fn a_profile_is_picked_by_name_or_default() {
-        assert_eq!(
-            pick("f", FILE, None).unwrap().uri.as_deref(),
-            Some("./social.omni")
-        );
-        assert_eq!(
-            pick("f", FILE, Some("shared")).unwrap().graph.as_deref(),
-            Some("social")
-        );
-        assert!(
-            pick("f", FILE, Some("nope"))
-                .unwrap_err()
-                .message()
-                .contains("local, shared")
-        );
+        assert_eq!(pick("f", FILE, None).unwrap().uri.as_deref(), Some("./social.omni"));
+        assert_eq!(pick("f", FILE, Some("shared")).unwrap().graph.as_deref(), Some("social"));
+        assert!(pick("f", FILE, Some("nope")).unwrap_err().message().contains("local, shared"));
         assert!(pick("f", "profiles = 3", None).is_err());
     }
 
     #[test]
     fn a_place_is_not_mixed_from_two_sources() {
-        let env = Settings {
-            server: Some("http://e:1".into()),
-            ..Settings::default()
-        };
-        let file = Settings {
-            uri: Some("./x".into()),
-            actor: Some("ada".into()),
-            ..Settings::default()
-        };
+        let env = Settings { server: Some("http://e:1".into()), ..Settings::default() };
+        let file = Settings { uri: Some("./x".into()), actor: Some("ada".into()), ..Settings::default() };
         let both = env.over(file);
-        assert_eq!(
-            (both.server.as_deref(), both.uri),
-            (Some("http://e:1"), None)
-        );
+        assert_eq!((both.server.as_deref(), both.uri), (Some("http://e:1"), None));
         assert_eq!(both.actor.as_deref(), Some("ada"));
     }
 }

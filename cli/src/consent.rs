@@ -13,12 +13,9 @@ pub(crate) fn ask(context: &Context, consent: &ConsentArgs, deed: &str) -> Resul
         return Ok(());
     }
     // A program that reads JSON answers no questions.
-    let someone =
-        !context.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let someone = !context.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if !someone {
-        return Err(refused(format!(
-            "this would {deed}; repeat it with --yes if that is meant"
-        )));
+        return Err(refused(format!("this would {deed}; repeat it with --yes if that is meant")));
     }
     note::question(&format!("This will {deed}. Go on? [y/N] "));
     let mut answer = String::new();

@@ -23,11 +23,7 @@ impl Context {
     pub(crate) fn new(global: &GlobalArgs) -> Result<Self> {
         let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let settings = config::settings(global.profile.as_deref(), &env)?;
-        Ok(Self {
-            json: global.json,
-            quiet: global.quiet,
-            settings,
-        })
+        Ok(Self { json: global.json, quiet: global.quiet, settings })
     }
 
     /// Who asks, with what the command line leaves open filled in.
@@ -98,8 +94,5 @@ impl Context {
 
 /// The only word, for commands that take one.
 pub(crate) fn only(words: Vec<String>) -> Result<String> {
-    words
-        .into_iter()
-        .next()
-        .ok_or_else(|| Failure::usage("a word is missing"))
+    words.into_iter().next().ok_or_else(|| Failure::usage("a word is missing"))
 }

@@ -62,9 +62,7 @@ impl Failure {
             violations: Vec::new(),
             unheard: false,
         };
-        Self {
-            inner: Box::new(inner),
-        }
+        Self { inner: Box::new(inner) }
     }
 
     /// The command line makes no sense.
@@ -133,22 +131,13 @@ impl From<engine::Error> for Failure {
             exit: exit_of(known, known.map_or(Code::Unknown, ErrorReason::code)),
             message: error.message().to_string(),
             reason: Some(reason.as_str().to_string()),
-            metadata: error
-                .metadata()
-                .iter()
-                .map(|(k, v)| ((*k).to_string(), v.clone()))
-                .collect(),
+            metadata: error.metadata().iter().map(|(k, v)| ((*k).to_string(), v.clone())).collect(),
             violations: violations
-                .map(|v| Violation {
-                    field: v.field.clone(),
-                    description: v.description.clone(),
-                })
+                .map(|v| Violation { field: v.field.clone(), description: v.description.clone() })
                 .collect(),
             unheard: false,
         };
-        Self {
-            inner: Box::new(inner),
-        }
+        Self { inner: Box::new(inner) }
     }
 }
 
@@ -162,16 +151,11 @@ impl From<client::Error> for Failure {
             reason: (!reason.is_empty()).then(|| reason.to_string()),
             metadata: error.metadata().clone(),
             violations: violations
-                .map(|v| Violation {
-                    field: v.field.clone(),
-                    description: v.description.clone(),
-                })
+                .map(|v| Violation { field: v.field.clone(), description: v.description.clone() })
                 .collect(),
             unheard: false,
         };
-        Self {
-            inner: Box::new(inner),
-        }
+        Self { inner: Box::new(inner) }
     }
 }
 
@@ -208,11 +192,7 @@ mod tests {
             (Reason::BranchProtected, Exit::Failed),
             (Reason::StoreUnavailable, Exit::Failed),
         ] {
-            assert_eq!(
-                Failure::from(engine::Error::new(reason, "")).exit(),
-                exit,
-                "{reason}"
-            );
+            assert_eq!(Failure::from(engine::Error::new(reason, "")).exit(), exit, "{reason}");
         }
     }
 

@@ -29,11 +29,7 @@ const MAX_DEPTH: usize = 32;
 type Types<'a> = &'a dyn Fn(&str) -> Option<PropertyType>;
 
 /// Reads conditions, all of which have to hold. `None` if there are none.
-pub(crate) fn read_all(
-    conditions: &[String],
-    reader: &Reader,
-    type_ref: &TypeRef,
-) -> Result<Option<Predicate>> {
+pub(crate) fn read_all(conditions: &[String], reader: &Reader, type_ref: &TypeRef) -> Result<Option<Predicate>> {
     let mut read = Vec::new();
     for condition in conditions {
         read.push(read_one(condition, reader, type_ref)?);
@@ -48,27 +44,15 @@ pub(crate) fn read_all(
 /// Reads one condition on entities of a type.
 pub(crate) fn read_one(condition: &str, reader: &Reader, type_ref: &TypeRef) -> Result<Predicate> {
     if reader.schema.get(type_ref).is_none() {
-        let what = format!(
-            "the schema declares no {} type {:?}",
-            type_ref.kind, type_ref.name
-        );
+        let what = format!("the schema declares no {} type {:?}", type_ref.kind, type_ref.name);
         return Err(Failure::usage(what).because(ErrorReason::TypeNotFound));
     }
-    parse(condition, type_ref, &|name| {
-        reader.property_type(type_ref, name)
-    })
+    parse(condition, type_ref, &|name| reader.property_type(type_ref, name))
 }
 
 fn parse(text: &str, type_ref: &TypeRef, types: Types<'_>) -> Result<Predicate> {
-    let tokens = lex(text)
-        .map_err(|why| Failure::usage(format!("cannot read the condition {text:?}: {why}")))?;
-    let mut parser = Parser {
-        text,
-        tokens,
-        at: 0,
-        type_ref,
-        types,
-    };
+    let tokens = lex(text).map_err(|why| Failure::usage(format!("cannot read the condition {text:?}: {why}")))?;
+    let mut parser = Parser { text, tokens, at: 0, type_ref, types };
     let predicate = parser.or(0)?;
     match parser.peek() {
         None => Ok(predicate),
@@ -97,8 +81,7 @@ impl Parser<'_> {
 
     /// Takes the word if it comes next, whatever its case.
     fn takes(&mut self, keyword: &str) -> bool {
-        let found =
-            matches!(self.peek(), Some(Token::Word(word)) if word.eq_ignore_ascii_case(keyword));
+        let found = matches!(self.peek(), Some(Token::Word(word)) if word.eq_ignore_ascii_case(keyword));
         self.at += usize::from(found);
         found
     }
@@ -110,11 +93,7 @@ impl Parser<'_> {
     }
 
     fn expect(&mut self, symbol: &str) -> Result<()> {
-        if self.takes_symbol(symbol) {
-            Ok(())
-        } else {
-            Err(self.wrong(&format!("{symbol} is missing")))
-        }
+        if self.takes_symbol(symbol) { Ok(()) } else { Err(self.wrong(&format!("{symbol} is missing"))) }
     }
 
     fn wrong(&self, why: &str) -> Failure {
@@ -152,11 +131,7 @@ impl Parser<'_> {
         } else {
             self.test()?
         };
-        Ok(if negated {
-            Predicate::Not(Box::new(predicate))
-        } else {
-            predicate
-        })
+        Ok(if negated { Predicate::Not(Box::new(predicate)) } else { predicate })
     }
 
     fn test(&mut self) -> Result<Predicate> {
@@ -182,10 +157,7 @@ impl Parser<'_> {
         }
         if self.takes("contains") {
             let substring = self.text_value()?;
-            return Ok(Predicate::Contains {
-                property,
-                substring,
-            });
+            return Ok(Predicate::Contains { property, substring });
         }
         let negated = self.takes("not");
         if self.takes("in") {
@@ -194,11 +166,7 @@ impl Parser<'_> {
         }
         let op = self.operator(negated)?;
         let value = self.value(&property, &ty)?;
-        Ok(Predicate::Compare {
-            property,
-            op,
-            value,
-        })
+        Ok(Predicate::Compare { property, op, value })
     }
 
     fn operator(&mut self, negated: bool) -> Result<CompareOp> {
@@ -214,11 +182,8 @@ impl Parser<'_> {
             },
             _ => None,
         };
-        op.filter(|_| !negated).ok_or_else(|| {
-            self.wrong(
-                "after a property comes =, !=, <, <=, >, >=, in, is, starts_with or contains",
-            )
-        })
+        op.filter(|_| !negated)
+            .ok_or_else(|| self.wrong("after a property comes =, !=, <, <=, >, >=, in, is, starts_with or contains"))
     }
 
     fn set(&mut self, property: &str, ty: &PropertyType) -> Result<Vec<Value>> {
@@ -247,18 +212,10 @@ impl Parser<'_> {
             PropertyType::Scalar(scalar) => literal::from_text(&text, *scalar),
             PropertyType::Enum(_) => Some(Value::String(text.clone())),
             PropertyType::Vector(_) | PropertyType::List(_) => {
-                return Err(self.wrong(&format!(
-                    "{property} is {} and cannot be compared",
-                    literal::type_name(ty)
-                )));
+                return Err(self.wrong(&format!("{property} is {} and cannot be compared", literal::type_name(ty))));
             }
         };
-        value.ok_or_else(|| {
-            self.wrong(&format!(
-                "{property} is {} and {text:?} is none",
-                literal::expected(ty)
-            ))
-        })
+        value.ok_or_else(|| self.wrong(&format!("{property} is {} and {text:?} is none", literal::expected(ty))))
     }
 }
 
@@ -274,11 +231,7 @@ fn only_or(mut members: Vec<Predicate>, several: fn(Vec<Predicate>) -> Predicate
 }
 
 fn not_if(negated: bool, predicate: Predicate) -> Predicate {
-    if negated {
-        Predicate::Not(Box::new(predicate))
-    } else {
-        predicate
-    }
+    if negated { Predicate::Not(Box::new(predicate)) } else { predicate }
 }
 
 #[cfg(test)]

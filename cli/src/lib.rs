@@ -55,19 +55,13 @@ const STACK_BYTES: usize = 16 * 1024 * 1024;
 /// documented in `docs/cli.md`.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let json = arguments
-        .iter()
-        .take_while(|word| *word != "--")
-        .any(|word| word == "--json");
+    let json = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return misread(&error, json),
     };
     log();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_stack_size(STACK_BYTES)
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build();
     let done = match runtime {
         // On a worker, which has the stack for it.
         Ok(runtime) => {
@@ -78,12 +72,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Err(e) => Ok(Err(Failure::io("cannot start", &e))),
     };
-    let done = done.unwrap_or_else(|e| {
-        Err(Failure::new(
-            Exit::Failed,
-            format!("the command broke down: {e}"),
-        ))
-    });
+    let done = done.unwrap_or_else(|e| Err(Failure::new(Exit::Failed, format!("the command broke down: {e}"))));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_unheard() => ExitCode::SUCCESS,
@@ -103,9 +92,7 @@ async fn run(cli: Cli) -> failure::Result<()> {
 fn misread(error: &clap::Error, json: bool) -> ExitCode {
     let asked = matches!(
         error.kind(),
-        ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if json && !asked {
         let text = error.to_string();
@@ -122,12 +109,8 @@ fn misread(error: &clap::Error, json: bool) -> ExitCode {
 fn log() {
     let wanted = tracing_subscriber::EnvFilter::try_from_env("OMNIGRAPH_LOG");
     let filter = wanted.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    let colour = std::io::stderr().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(colour);
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
     // Whoever embeds the command line may have one already.
     let _ = subscriber.try_init();
 }

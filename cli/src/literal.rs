@@ -28,19 +28,11 @@ pub(crate) fn from_json(json: &Json, ty: Option<&PropertyType>) -> Result<Value,
                 Json::Null => Ok(Value::Null),
                 json => scalar_from_json(json, *scalar),
             };
-            Ok(Value::List(
-                members.iter().map(member).collect::<Result<_, _>>()?,
-            ))
+            Ok(Value::List(members.iter().map(member).collect::<Result<_, _>>()?))
         }
         (Json::Array(members), Some(ty @ PropertyType::Vector(_))) => {
-            let number = |json: &Json| {
-                json.as_f64()
-                    .map(|n| n as f32)
-                    .ok_or_else(|| misfit(ty, json))
-            };
-            Ok(Value::Vector(
-                members.iter().map(number).collect::<Result<_, _>>()?,
-            ))
+            let number = |json: &Json| json.as_f64().map(|n| n as f32).ok_or_else(|| misfit(ty, json));
+            Ok(Value::Vector(members.iter().map(number).collect::<Result<_, _>>()?))
         }
         (json, Some(ty)) => Err(misfit(ty, json)),
     }
@@ -95,11 +87,7 @@ pub(crate) fn from_text(text: &str, scalar: ScalarType) -> Option<Value> {
         S::Bool => text.parse().ok().map(Value::Bool),
         S::I32 | S::I64 => text.parse().ok().map(Value::I64),
         S::U32 | S::U64 => text.parse().ok().map(Value::U64),
-        S::F32 | S::F64 => text
-            .parse()
-            .ok()
-            .filter(|n: &f64| n.is_finite())
-            .map(Value::F64),
+        S::F32 | S::F64 => text.parse().ok().filter(|n: &f64| n.is_finite()).map(Value::F64),
         S::Date => text::parse_date(text).map(Value::Date),
         S::DateTime => text::parse_datetime(text).ok().map(Value::Timestamp),
         S::Blob => {
@@ -113,9 +101,7 @@ pub(crate) fn from_text(text: &str, scalar: ScalarType) -> Option<Value> {
 pub(crate) fn expected(ty: &PropertyType) -> String {
     match ty {
         PropertyType::Scalar(ScalarType::Date) => "a Date like 2013-01-31".to_string(),
-        PropertyType::Scalar(ScalarType::DateTime) => {
-            "a DateTime like 2013-01-31T09:30:00Z".to_string()
-        }
+        PropertyType::Scalar(ScalarType::DateTime) => "a DateTime like 2013-01-31T09:30:00Z".to_string(),
         PropertyType::Scalar(ScalarType::Blob) => "a Blob like base64:…".to_string(),
         ty => type_name(ty),
     }
@@ -133,10 +119,7 @@ pub(crate) fn type_name(ty: &PropertyType) -> String {
 
 /// A value as JSON, spelled as the data format does.
 pub(crate) fn to_json(value: &Value, ty: Option<&PropertyType>) -> Json {
-    let single = matches!(
-        ty,
-        Some(PropertyType::Scalar(ScalarType::F32) | PropertyType::List(ScalarType::F32))
-    );
+    let single = matches!(ty, Some(PropertyType::Scalar(ScalarType::F32) | PropertyType::List(ScalarType::F32)));
     match value {
         Value::Null => Json::Null,
         Value::Bool(v) => json!(v),
@@ -225,65 +208,29 @@ mod tests {
     fn json_is_read_for_the_declared_type() {
         for (json, ty, expected) in [
             (json!(3), scalar(ScalarType::I32), Some(Value::I64(3))),
-            (
-                json!("9007199254740993"),
-                scalar(ScalarType::I64),
-                Some(Value::I64(9_007_199_254_740_993)),
-            ),
-            (
-                json!(u64::MAX),
-                scalar(ScalarType::U64),
-                Some(Value::U64(u64::MAX)),
-            ),
+            (json!("9007199254740993"), scalar(ScalarType::I64), Some(Value::I64(9_007_199_254_740_993))),
+            (json!(u64::MAX), scalar(ScalarType::U64), Some(Value::U64(u64::MAX))),
             (json!("3"), scalar(ScalarType::I32), None),
-            (
-                json!("1970-01-31"),
-                scalar(ScalarType::Date),
-                Some(Value::Date(30)),
-            ),
-            (
-                json!("1970-01-31T00:00:00+05:00"),
-                scalar(ScalarType::Date),
-                None,
-            ),
-            (
-                json!("base64:AP8="),
-                scalar(ScalarType::Blob),
-                Some(Value::Bytes(vec![0, 255].into())),
-            ),
-            (
-                json!([1.5, 2]),
-                PropertyType::Vector(2),
-                Some(Value::Vector(vec![1.5, 2.0])),
-            ),
-            (
-                json!(["a", null]),
-                PropertyType::List(ScalarType::String),
-                { Some(Value::List(vec![Value::String("a".into()), Value::Null])) },
-            ),
+            (json!("1970-01-31"), scalar(ScalarType::Date), Some(Value::Date(30))),
+            (json!("1970-01-31T00:00:00+05:00"), scalar(ScalarType::Date), None),
+            (json!("base64:AP8="), scalar(ScalarType::Blob), Some(Value::Bytes(vec![0, 255].into()))),
+            (json!([1.5, 2]), PropertyType::Vector(2), Some(Value::Vector(vec![1.5, 2.0]))),
+            (json!(["a", null]), PropertyType::List(ScalarType::String), {
+                Some(Value::List(vec![Value::String("a".into()), Value::Null]))
+            }),
             (json!(null), scalar(ScalarType::Bool), Some(Value::Null)),
             (json!(1), scalar(ScalarType::Bool), None),
         ] {
-            assert_eq!(
-                from_json(&json, Some(&ty)).ok(),
-                expected,
-                "{json} as {ty:?}"
-            );
+            assert_eq!(from_json(&json, Some(&ty)).ok(), expected, "{json} as {ty:?}");
         }
     }
 
     #[test]
     fn values_are_written_in_the_data_format() {
         let f32 = scalar(ScalarType::F32);
-        assert_eq!(
-            to_json(&Value::F64(f64::from(0.1_f32)), Some(&f32)),
-            json!(0.1)
-        );
+        assert_eq!(to_json(&Value::F64(f64::from(0.1_f32)), Some(&f32)), json!(0.1));
         assert_eq!(to_json(&Value::Vector(vec![0.1]), None), json!([0.1]));
-        assert_eq!(
-            to_json(&Value::I64(i64::MIN), None).to_string(),
-            i64::MIN.to_string()
-        );
+        assert_eq!(to_json(&Value::I64(i64::MIN), None).to_string(), i64::MIN.to_string());
         assert_eq!(to_json(&Value::Date(30), None), json!("1970-01-31"));
         assert_eq!(to_cell(&Value::Null, None), None);
         assert_eq!(shown("a\u{1b}[31m\nb", 100), "a\\u{1b}[31m\\nb");

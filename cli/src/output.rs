@@ -21,9 +21,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn new() -> Self {
-        Self {
-            out: io::BufWriter::with_capacity(64 * 1024, io::stdout()),
-        }
+        Self { out: io::BufWriter::with_capacity(64 * 1024, io::stdout()) }
     }
 
     /// Adds bytes.
@@ -69,11 +67,7 @@ pub(crate) fn unwritten(error: io::Error) -> Failure {
 }
 
 /// Answers with JSON or with a text for people, whichever is wanted.
-pub(crate) fn answer(
-    context: &Context,
-    json: impl FnOnce() -> Json,
-    text: impl FnOnce() -> String,
-) -> Result<()> {
+pub(crate) fn answer(context: &Context, json: impl FnOnce() -> Json, text: impl FnOnce() -> String) -> Result<()> {
     let mut answer = Answer::new();
     if context.json {
         answer.json(&json())?;

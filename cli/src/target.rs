@@ -14,8 +14,7 @@ use std::sync::Arc;
 use omnigraph_client::Client;
 use omnigraph_engine::data::{Compression, InputFormat};
 use omnigraph_engine::model::{
-    Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Receipt, Schema, TypeCounts,
-    TypeRef, WriteOptions,
+    Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Receipt, Schema, TypeCounts, TypeRef, WriteOptions,
 };
 use omnigraph_engine::{Access, Graph, schema};
 
@@ -63,11 +62,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// From the engine's receipt of a write to this branch.
     pub(crate) fn of(receipt: Receipt, branch: &str) -> Self {
-        let Receipt {
-            commit,
-            changed,
-            replayed,
-        } = receipt;
+        let Receipt { commit, changed, replayed } = receipt;
         Self {
             commit: commit.id,
             parents: if changed { commit.parents } else { Vec::new() },
@@ -141,13 +136,8 @@ impl Target {
     /// Opens the graph.
     pub(crate) async fn open(address: &Address, caller: &Caller, access: Access) -> Result<Self> {
         match address {
-            Address::Storage { root } => {
-                Ok(Self::Embedded(Embedded::open(root, caller, access).await?))
-            }
-            Address::Server {
-                url,
-                graph: Some(graph),
-            } => Ok(Self::Remote(Remote::connect(url, graph, caller).await?)),
+            Address::Storage { root } => Ok(Self::Embedded(Embedded::open(root, caller, access).await?)),
+            Address::Server { url, graph: Some(graph) } => Ok(Self::Remote(Remote::connect(url, graph, caller).await?)),
             Address::Server { graph: None, .. } => Err(no_graph()),
         }
     }
@@ -175,11 +165,7 @@ impl Target {
     }
 
     /// Carries out steps as one commit.
-    pub(crate) async fn mutate(
-        &self,
-        changes: Vec<Change>,
-        options: &WriteOptions,
-    ) -> Result<Outcome> {
+    pub(crate) async fn mutate(&self, changes: Vec<Change>, options: &WriteOptions) -> Result<Outcome> {
         either!(self, target => target.mutate(changes, options).await)
     }
 
@@ -207,11 +193,7 @@ impl Target {
     }
 
     /// Makes a branch.
-    pub(crate) async fn create_branch(
-        &self,
-        name: &str,
-        from: &ReadSelector,
-    ) -> Result<BranchInfo> {
+    pub(crate) async fn create_branch(&self, name: &str, from: &ReadSelector) -> Result<BranchInfo> {
         either!(self, target => target.create_branch(name, from).await)
     }
 
@@ -226,11 +208,7 @@ impl Target {
     }
 
     /// The commit a request left on a branch.
-    pub(crate) async fn commit_by_request(
-        &self,
-        branch: &str,
-        request_id: &str,
-    ) -> Result<CommitInfo> {
+    pub(crate) async fn commit_by_request(&self, branch: &str, request_id: &str) -> Result<CommitInfo> {
         either!(self, target => target.commit_by_request(branch, request_id).await)
     }
 
@@ -250,20 +228,10 @@ pub(crate) async fn create(address: &Address, source: &str, caller: &Caller) -> 
     match address {
         Address::Storage { root } => {
             let schema = schema::parse(source)?;
-            Embedded::create(root, schema, caller, "")
-                .await?
-                .0
-                .about()
-                .await
+            Embedded::create(root, schema, caller, "").await?.0.about().await
         }
-        Address::Server {
-            url,
-            graph: Some(graph),
-        } => {
-            let info = connect(url, caller)
-                .await?
-                .create_graph(graph, source)
-                .await?;
+        Address::Server { url, graph: Some(graph) } => {
+            let info = connect(url, caller).await?.create_graph(graph, source).await?;
             Ok(convert::about_in(info))
         }
         Address::Server { graph: None, .. } => Err(no_graph()),
@@ -271,12 +239,7 @@ pub(crate) async fn create(address: &Address, source: &str, caller: &Caller) -> 
 }
 
 /// Makes a graph in files and tells of its first commit.
-pub(crate) async fn create_in_files(
-    root: &str,
-    schema: Schema,
-    caller: &Caller,
-    message: &str,
-) -> Result<Outcome> {
+pub(crate) async fn create_in_files(root: &str, schema: Schema, caller: &Caller, message: &str) -> Result<Outcome> {
     Ok(Embedded::create(root, schema, caller, message).await?.1)
 }
 
@@ -284,10 +247,7 @@ pub(crate) async fn create_in_files(
 pub(crate) async fn delete(address: &Address, caller: &Caller) -> Result<()> {
     match address {
         Address::Storage { root } => Embedded::remove(root).await,
-        Address::Server {
-            url,
-            graph: Some(graph),
-        } => Ok(connect(url, caller).await?.delete_graph(graph).await?),
+        Address::Server { url, graph: Some(graph) } => Ok(connect(url, caller).await?.delete_graph(graph).await?),
         Address::Server { graph: None, .. } => Err(no_graph()),
     }
 }

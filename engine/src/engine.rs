@@ -42,9 +42,7 @@ impl Engine {
     pub fn new(options: EngineOptions) -> Self {
         let stores = Stores::new(options.faults.clone());
         let id = id::fresh(options.ids.as_ref(), options.clock.now_micros());
-        Self {
-            inner: Arc::new(Inner { options, stores, live: LiveOperations::default(), id, open: Mutex::default() }),
-        }
+        Self { inner: Arc::new(Inner { options, stores, live: LiveOperations::default(), id, open: Mutex::default() }) }
     }
 
     /// Creates a graph at `root` with this schema, in one atomic step: whatever interrupts it leaves no
@@ -132,13 +130,14 @@ impl Engine {
 /// or digit.
 pub fn graph_root(storage: &str, id: &str) -> Result<String> {
     let ok = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let valid = id.len() <= 63
-        && id.bytes().next().is_some_and(ok)
-        && id.bytes().all(|b| ok(b) || b == b'-' || b == b'_');
+    let valid =
+        id.len() <= 63 && id.bytes().next().is_some_and(ok) && id.bytes().all(|b| ok(b) || b == b'-' || b == b'_');
     if !valid {
         return Err(Error::new(
             Reason::InvalidName,
-            format!("{id:?} is not a usable graph id: use 1 to 63 of a-z, 0-9, - and _, starting with a letter or digit"),
+            format!(
+                "{id:?} is not a usable graph id: use 1 to 63 of a-z, 0-9, - and _, starting with a letter or digit"
+            ),
         )
         .with("name", id));
     }

@@ -63,6 +63,12 @@ pub fn fresh_above(ids: &dyn IdSource, micros: i64, floor: &str) -> String {
     }
 }
 
+/// Between half of `most` and all of it, so that waiters do not move in step.
+pub fn jitter(ids: &dyn IdSource, most: std::time::Duration) -> std::time::Duration {
+    let share = (ids.random() % 1024) as f64 / 1024.0;
+    most.mul_f64(0.5 + share / 2.0)
+}
+
 /// A ULID that follows from its parts alone, the same on every machine.
 pub fn derived(parts: &[&str]) -> String {
     let mut hash = Sha256::new();

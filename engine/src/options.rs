@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::clock::{Clock, SystemClock};
-use crate::id::{IdSource, RandomIds};
 use crate::failpoint::FaultPlan;
+use crate::id::{IdSource, RandomIds};
 
 /// Everything an engine takes from outside. The default suits production.
 #[derive(Clone, Debug)]

@@ -21,8 +21,5 @@ pub const ALL: &[&str] = &[EXPECTED_HEAD, REQUEST_ID, EDGE_POLICY];
 /// assert_eq!(feature::first_unknown(&["request_id".into(), "warp".into()]), Some("warp"));
 /// ```
 pub fn first_unknown(required: &[String]) -> Option<&str> {
-    required
-        .iter()
-        .map(String::as_str)
-        .find(|name| !ALL.contains(name))
+    required.iter().map(String::as_str).find(|name| !ALL.contains(name))
 }

@@ -32,11 +32,9 @@ impl ErrorReason {
             | R::CommitNotFound
             | R::TagNotFound
             | R::EntityNotFound => Code::NotFound,
-            R::GraphExists
-            | R::BranchExists
-            | R::TagExists
-            | R::KeyConflict
-            | R::UniqueViolation => Code::AlreadyExists,
+            R::GraphExists | R::BranchExists | R::TagExists | R::KeyConflict | R::UniqueViolation => {
+                Code::AlreadyExists
+            }
             R::DuplicateKeyInInput
             | R::RangeViolation
             | R::CheckViolation
@@ -110,20 +108,12 @@ mod tests {
                 && number != "0;"
             {
                 let reason = ErrorReason::from_reason(name).expect("generated from the same file");
-                assert_eq!(
-                    commented.take(),
-                    Some(spelled(reason.code()).as_str()),
-                    "{name}"
-                );
+                assert_eq!(commented.take(), Some(spelled(reason.code()).as_str()), "{name}");
                 assert_eq!(reason.reason(), name);
                 seen += 1;
             }
         }
-        assert!(
-            seen > 0
-                && ErrorReason::try_from(seen).is_ok()
-                && ErrorReason::try_from(seen + 1).is_err()
-        );
+        assert!(seen > 0 && ErrorReason::try_from(seen).is_ok() && ErrorReason::try_from(seen + 1).is_err());
     }
 
     #[test]

@@ -70,11 +70,7 @@ impl Graph {
     /// # Errors
     /// `BRANCH_EXISTS`, `INVALID_NAME`, or the version does not exist.
     pub async fn create_branch(&self, name: impl Into<String>, from: Selector) -> Result<Branch> {
-        let ask = wire::CreateBranchRequest {
-            graph: self.id.clone(),
-            name: name.into(),
-            source: Some(from.into()),
-        };
+        let ask = wire::CreateBranchRequest { graph: self.id.clone(), name: name.into(), source: Some(from.into()) };
         let answer = unary!(self.core, Safety::Once, branch.create_branch(ask))?;
         Branch::read(answer.branch)
     }
@@ -84,10 +80,7 @@ impl Graph {
     /// # Errors
     /// `BRANCH_NOT_FOUND`.
     pub async fn branch(&self, name: impl Into<String>) -> Result<Branch> {
-        let ask = wire::GetBranchRequest {
-            graph: self.id.clone(),
-            name: name.into(),
-        };
+        let ask = wire::GetBranchRequest { graph: self.id.clone(), name: name.into() };
         let answer = unary!(self.core, Safety::Repeatable, branch.get_branch(ask))?;
         Branch::read(answer.branch)
     }
@@ -98,20 +91,10 @@ impl Graph {
         pages(move |page_token| {
             let graph = graph.clone();
             async move {
-                let ask = wire::ListBranchesRequest {
-                    graph: graph.id,
-                    page_size: 0,
-                    page_token,
-                };
+                let ask = wire::ListBranchesRequest { graph: graph.id, page_size: 0, page_token };
                 let answer = unary!(graph.core, Safety::Repeatable, branch.list_branches(ask))?;
-                let branches = answer
-                    .branches
-                    .into_iter()
-                    .map(|branch| Branch::read(Some(branch)));
-                Ok((
-                    branches.collect::<Result<Vec<_>>>()?,
-                    answer.next_page_token,
-                ))
+                let branches = answer.branches.into_iter().map(|branch| Branch::read(Some(branch)));
+                Ok((branches.collect::<Result<Vec<_>>>()?, answer.next_page_token))
             }
         })
     }
@@ -122,20 +105,9 @@ impl Graph {
     ///
     /// # Errors
     /// `BRANCH_NOT_FOUND`; `INVALID_ARGUMENT` for main.
-    pub async fn delete_branch(
-        &self,
-        name: impl Into<String>,
-        force: bool,
-    ) -> Result<DeletedBranch> {
-        let ask = wire::DeleteBranchRequest {
-            graph: self.id.clone(),
-            name: name.into(),
-            force,
-        };
+    pub async fn delete_branch(&self, name: impl Into<String>, force: bool) -> Result<DeletedBranch> {
+        let ask = wire::DeleteBranchRequest { graph: self.id.clone(), name: name.into(), force };
         let answer = unary!(self.core, Safety::Once, branch.delete_branch(ask))?;
-        Ok(DeletedBranch {
-            head: answer.head_commit_id,
-            branch_id: answer.branch_id,
-        })
+        Ok(DeletedBranch { head: answer.head_commit_id, branch_id: answer.branch_id })
     }
 }

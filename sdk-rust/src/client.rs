@@ -54,12 +54,7 @@ impl Client {
 
     pub(crate) fn assemble(channel: Channel, headers: Headers, settings: Settings) -> Self {
         let transport = InterceptedService::new(channel, headers);
-        Self {
-            core: Arc::new(Core {
-                transport,
-                settings,
-            }),
-        }
+        Self { core: Arc::new(Core { transport, settings }) }
     }
 
     /// The address given to connect.
@@ -69,10 +64,7 @@ impl Client {
 
     /// A handle of the graph with this id. Makes no call, so it does not tell whether there is one.
     pub fn graph(&self, id: impl Into<String>) -> Graph {
-        Graph {
-            core: self.core.clone(),
-            id: id.into(),
-        }
+        Graph { core: self.core.clone(), id: id.into() }
     }
 
     /// The generated stubs on this connection, for what the client does not cover. They neither repeat calls
@@ -152,12 +144,7 @@ impl Core {
     );
 
     /// Makes a call that answers one message, within the time limit, repeating it where that is right.
-    pub(crate) async fn unary<Ask, Answer, Call, Fut>(
-        &self,
-        safety: Safety,
-        ask: Ask,
-        call: Call,
-    ) -> Result<Answer>
+    pub(crate) async fn unary<Ask, Answer, Call, Fut>(&self, safety: Safety, ask: Ask, call: Call) -> Result<Answer>
     where
         Ask: Clone,
         Call: Fn(Request<Ask>) -> Fut,
@@ -168,11 +155,7 @@ impl Core {
 
     /// Makes a call that answers a stream, without a time limit, repeating it where that is right as long as
     /// the stream has not begun.
-    pub(crate) async fn streaming<Ask, Answer, Call, Fut>(
-        &self,
-        ask: Ask,
-        call: Call,
-    ) -> Result<Answer>
+    pub(crate) async fn streaming<Ask, Answer, Call, Fut>(&self, ask: Ask, call: Call) -> Result<Answer>
     where
         Ask: Clone,
         Call: Fn(Request<Ask>) -> Fut,
@@ -199,12 +182,7 @@ impl Core {
                 request.set_timeout(timeout);
             }
             let answer = call(request);
-            async move {
-                answer
-                    .await
-                    .map(Response::into_inner)
-                    .map_err(Error::from_status)
-            }
+            async move { answer.await.map(Response::into_inner).map_err(Error::from_status) }
         })
         .await
     }
@@ -237,11 +215,7 @@ where
         match page.await {
             Ok((items, next)) => {
                 let items: Vec<Result<T>> = items.into_iter().map(Ok).collect();
-                let state = if next.is_empty() {
-                    None
-                } else {
-                    Some((next, fetch))
-                };
+                let state = if next.is_empty() { None } else { Some((next, fetch)) };
                 Some((items, state))
             }
             Err(error) => Some((vec![Err(error)], None)),
@@ -270,11 +244,7 @@ mod tests {
     #[tokio::test]
     async fn a_listing_ends_after_an_error() {
         let listing = pages(|token: String| async move {
-            if token.is_empty() {
-                Ok((vec![1], "a".to_string()))
-            } else {
-                Err(Error::invalid("no"))
-            }
+            if token.is_empty() { Ok((vec![1], "a".to_string())) } else { Err(Error::invalid("no")) }
         });
         let seen: Vec<bool> = listing.map(|item| item.is_ok()).collect().await;
         assert_eq!(seen, [true, false]);

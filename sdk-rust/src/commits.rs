@@ -27,8 +27,7 @@ pub struct CommitRef {
 
 impl CommitRef {
     pub(crate) fn read(commit: Option<wire::CommitRef>) -> Result<Self> {
-        let commit =
-            commit.ok_or_else(|| Error::malformed("it does not say which version was read"))?;
+        let commit = commit.ok_or_else(|| Error::malformed("it does not say which version was read"))?;
         Ok(Self {
             id: commit.id,
             branch: commit.branch,
@@ -97,23 +96,13 @@ impl Graph {
     ///
     /// # Errors
     /// `COMMIT_NOT_FOUND` if the write made no commit, or it is no longer kept.
-    pub async fn commit_by_request(
-        &self,
-        branch: impl Into<String>,
-        request_id: impl Into<String>,
-    ) -> Result<Commit> {
-        let request = wire::RequestRef {
-            branch: branch.into(),
-            request_id: request_id.into(),
-        };
+    pub async fn commit_by_request(&self, branch: impl Into<String>, request_id: impl Into<String>) -> Result<Commit> {
+        let request = wire::RequestRef { branch: branch.into(), request_id: request_id.into() };
         self.get_commit(Target::Request(request)).await
     }
 
     async fn get_commit(&self, target: Target) -> Result<Commit> {
-        let ask = wire::GetCommitRequest {
-            graph: self.id.clone(),
-            target: Some(target),
-        };
+        let ask = wire::GetCommitRequest { graph: self.id.clone(), target: Some(target) };
         let answer = unary!(self.core, Safety::Repeatable, commit.get_commit(ask))?;
         let commit = answer.commit.ok_or_else(|| Error::malformed("no commit"))?;
         Ok(commit.into())
@@ -138,12 +127,7 @@ impl Graph {
         pages(move |page_token| {
             let (graph, branch) = (graph.clone(), branch.clone());
             async move {
-                let ask = wire::ListCommitsRequest {
-                    graph: graph.id,
-                    branch,
-                    page_size: 0,
-                    page_token,
-                };
+                let ask = wire::ListCommitsRequest { graph: graph.id, branch, page_size: 0, page_token };
                 let answer = unary!(graph.core, Safety::Repeatable, commit.list_commits(ask))?;
                 let commits = answer.commits.into_iter().map(Into::into).collect();
                 Ok((commits, answer.next_page_token))

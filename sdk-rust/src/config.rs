@@ -169,26 +169,18 @@ impl ClientBuilder {
             let value = text.parse::<MetadataValue<Ascii>>();
             value.map_err(|_| Error::invalid(format!("the {what} cannot be sent in a header")))
         };
-        let token = self
-            .token
-            .as_ref()
-            .map(|t| value("token", format!("Bearer {t}")));
+        let token = self.token.as_ref().map(|t| value("token", format!("Bearer {t}")));
         let mut token = token.transpose()?;
         if let Some(token) = &mut token {
             token.set_sensitive(true);
         }
         let actor = self.actor.as_ref().map(|a| value("actor", a.clone()));
-        Ok(Headers {
-            token,
-            actor: actor.transpose()?,
-        })
+        Ok(Headers { token, actor: actor.transpose()? })
     }
 
     fn endpoint(&self) -> Result<Endpoint> {
         let (uri, tls) = normalise(&self.url)?;
-        let unusable = |e: tonic::transport::Error| {
-            Error::local(format!("{:?} is no usable address", self.url), e)
-        };
+        let unusable = |e: tonic::transport::Error| Error::local(format!("{:?} is no usable address", self.url), e);
         let own = concat!("omnigraph-rust/", env!("CARGO_PKG_VERSION"));
         let agent = match &self.user_agent {
             Some(name) => format!("{name} {own}"),
@@ -212,9 +204,7 @@ impl ClientBuilder {
 #[cfg(feature = "tls")]
 fn encrypted(endpoint: Endpoint) -> Result<Endpoint> {
     let config = tonic::transport::ClientTlsConfig::new().with_native_roots();
-    endpoint
-        .tls_config(config)
-        .map_err(|e| Error::local("the system's certificates are unusable".to_string(), e))
+    endpoint.tls_config(config).map_err(|e| Error::local("the system's certificates are unusable".to_string(), e))
 }
 
 #[cfg(not(feature = "tls"))]
@@ -227,25 +217,19 @@ fn encrypted(_: Endpoint) -> Result<Endpoint> {
 /// Never shows the token.
 impl std::fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientBuilder")
-            .field("url", &self.url)
-            .finish_non_exhaustive()
+        f.debug_struct("ClientBuilder").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
 /// The address as the transport spells it, and whether it is encrypted.
 fn normalise(url: &str) -> Result<(String, bool)> {
-    let (scheme, rest) = url.split_once("://").ok_or_else(|| {
-        Error::invalid(format!(
-            "{url:?} is no server address; write http://host:port"
-        ))
-    })?;
+    let (scheme, rest) = url
+        .split_once("://")
+        .ok_or_else(|| Error::invalid(format!("{url:?} is no server address; write http://host:port")))?;
     match scheme {
         "http" | "grpc" => Ok((format!("http://{rest}"), false)),
         "https" | "grpcs" | "grpc+tls" => Ok((format!("https://{rest}"), true)),
-        _ => Err(Error::invalid(format!(
-            "{url:?} is no server address: use http://, https://, grpc:// or grpcs://"
-        ))),
+        _ => Err(Error::invalid(format!("{url:?} is no server address: use http://, https://, grpc:// or grpcs://"))),
     }
 }
 
@@ -269,18 +253,14 @@ pub struct Headers {
 /// Never shows the token.
 impl std::fmt::Debug for Headers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Headers")
-            .field("actor", &self.actor)
-            .finish_non_exhaustive()
+        f.debug_struct("Headers").field("actor", &self.actor).finish_non_exhaustive()
     }
 }
 
 impl Interceptor for Headers {
     fn call(&mut self, mut request: Request<()>) -> std::result::Result<Request<()>, Status> {
         if let Some(token) = &self.token {
-            request
-                .metadata_mut()
-                .insert("authorization", token.clone());
+            request.metadata_mut().insert("authorization", token.clone());
         }
         if let Some(actor) = &self.actor {
             request.metadata_mut().insert(ACTOR_HEADER, actor.clone());
@@ -311,22 +291,12 @@ mod tests {
 
     #[test]
     fn credentials_are_sent_and_not_shown() {
-        let builder = ClientBuilder::new("http://h:1")
-            .token("secret")
-            .actor("ada");
+        let builder = ClientBuilder::new("http://h:1").token("secret").actor("ada");
         let mut headers = builder.headers().unwrap();
         let sent = headers.call(Request::new(())).unwrap();
-        assert_eq!(
-            sent.metadata().get("authorization").unwrap(),
-            "Bearer secret"
-        );
+        assert_eq!(sent.metadata().get("authorization").unwrap(), "Bearer secret");
         assert_eq!(sent.metadata().get(ACTOR_HEADER).unwrap(), "ada");
         assert!(!format!("{builder:?} {headers:?}").contains("secret"));
-        assert!(
-            ClientBuilder::new("http://h:1")
-                .token("a\nb")
-                .headers()
-                .is_err()
-        );
+        assert!(ClientBuilder::new("http://h:1").token("a\nb").headers().is_err());
     }
 }

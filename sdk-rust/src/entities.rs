@@ -85,11 +85,7 @@ impl Graph {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn get<I: Into<String>>(
-        &self,
-        type_ref: impl Into<TypeRef>,
-        ids: impl IntoIterator<Item = I>,
-    ) -> EntitiesRead {
+    pub fn get<I: Into<String>>(&self, type_ref: impl Into<TypeRef>, ids: impl IntoIterator<Item = I>) -> EntitiesRead {
         let ids = ids.into_iter().map(Into::into).collect();
         self.entities(type_ref.into(), Some(Filter::Ids(wire::EntityIds { ids })))
     }

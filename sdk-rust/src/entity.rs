@@ -51,18 +51,12 @@ pub struct TypeRef {
 impl TypeRef {
     /// A node type.
     pub fn node(name: impl Into<String>) -> Self {
-        Self {
-            kind: EntityKind::Node,
-            name: name.into(),
-        }
+        Self { kind: EntityKind::Node, name: name.into() }
     }
 
     /// An edge type.
     pub fn edge(name: impl Into<String>) -> Self {
-        Self {
-            kind: EntityKind::Edge,
-            name: name.into(),
-        }
+        Self { kind: EntityKind::Edge, name: name.into() }
     }
 }
 
@@ -122,17 +116,10 @@ impl From<wire::Entity> for Entity {
     fn from(entity: wire::Entity) -> Self {
         let kind = EntityKind::from_wire(entity.kind);
         Self {
-            type_ref: TypeRef {
-                kind,
-                name: entity.type_name,
-            },
+            type_ref: TypeRef { kind, name: entity.type_name },
             id: entity.id,
             endpoints: (kind == EntityKind::Edge).then_some((entity.from_id, entity.to_id)),
-            properties: entity
-                .properties
-                .into_iter()
-                .map(|(name, value)| (name, value.into()))
-                .collect(),
+            properties: entity.properties.into_iter().map(|(name, value)| (name, value.into())).collect(),
         }
     }
 }

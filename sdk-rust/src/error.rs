@@ -107,14 +107,11 @@ impl Error {
     /// Reads what the server or the connection said.
     pub fn from_status(status: Status) -> Self {
         let details = status.get_error_details();
-        let info = details
-            .error_info()
-            .filter(|info| info.domain == ERROR_DOMAIN);
+        let info = details.error_info().filter(|info| info.domain == ERROR_DOMAIN);
         let (origin, code, message) = match info {
             Some(_) => (Origin::Server, status.code(), status.message().to_string()),
             None if timed_out(&status) => {
-                let what =
-                    "the call took longer than its time limit; a write may still be finished";
+                let what = "the call took longer than its time limit; a write may still be finished";
                 (Origin::Connection, Code::DeadlineExceeded, what.to_string())
             }
             None => {
@@ -130,9 +127,7 @@ impl Error {
                 code,
                 message,
                 reason: info.map(|info| info.reason.clone()).unwrap_or_default(),
-                metadata: info
-                    .map(|info| info.metadata.clone().into_iter().collect())
-                    .unwrap_or_default(),
+                metadata: info.map(|info| info.metadata.clone().into_iter().collect()).unwrap_or_default(),
                 violations: violations
                     .map(|v| Violation {
                         field: v.field.clone(),
@@ -152,10 +147,7 @@ impl Error {
     }
 
     /// Something local failed: a file, a stream of the caller.
-    pub(crate) fn local(
-        message: impl Into<String>,
-        source: impl std::error::Error + Send + Sync + 'static,
-    ) -> Self {
+    pub(crate) fn local(message: impl Into<String>, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         let message = format!("{}: {source}", message.into());
         Self::of_client(Code::Unknown, message, Some(Arc::new(source)))
     }
@@ -170,10 +162,7 @@ impl Error {
 
     /// No connection.
     pub(crate) fn unreachable(url: &str, source: tonic::transport::Error) -> Self {
-        let message = format!(
-            "cannot connect to {url}: {}",
-            with_causes(source.to_string(), &source)
-        );
+        let message = format!("cannot connect to {url}: {}", with_causes(source.to_string(), &source));
         let mut error = Self::of_client(Code::Unavailable, message, Some(Arc::new(source)));
         error.inner.origin = Origin::Connection;
         error
@@ -202,8 +191,7 @@ impl Error {
 /// Whether the client's own time limit ended the call, which the transport calls a cancellation.
 fn timed_out(status: &Status) -> bool {
     let first: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(status);
-    std::iter::successors(first, |error| error.source())
-        .any(|error| error.is::<tonic::TimeoutExpired>())
+    std::iter::successors(first, |error| error.source()).any(|error| error.is::<tonic::TimeoutExpired>())
 }
 
 /// The message with those of its causes that say something new.
@@ -233,11 +221,9 @@ impl From<FlightError> for Error {
         match error {
             FlightError::Tonic(status) => Self::from_status(*status),
             // What the caller's own stream of batches said.
-            FlightError::ExternalError(error) => Self::of_client(
-                Code::Unknown,
-                format!("the batches cannot be read: {error}"),
-                Some(Arc::from(error)),
-            ),
+            FlightError::ExternalError(error) => {
+                Self::of_client(Code::Unknown, format!("the batches cannot be read: {error}"), Some(Arc::from(error)))
+            }
             other => Self::local("Arrow data cannot be read or written", other),
         }
     }
@@ -274,10 +260,7 @@ mod tests {
         let metadata = HashMap::from([("limit".to_string(), "9".to_string())]);
         details.set_error_info(reason, domain, metadata);
         details.set_retry_info(Some(Duration::from_millis(1500)));
-        details.set_bad_request(vec![FieldViolation::new(
-            "records[7].data.age",
-            "no number",
-        )]);
+        details.set_bad_request(vec![FieldViolation::new("records[7].data.age", "no number")]);
         Status::with_error_details(Code::ResourceExhausted, "too much", details).into()
     }
 
@@ -290,19 +273,13 @@ mod tests {
         assert_eq!(error.metadata()["limit"], "9");
         assert_eq!(error.retry_delay(), Some(Duration::from_millis(1500)));
         assert_eq!(error.violations()[0].field, "records[7].data.age");
-        assert_eq!(
-            error.to_string(),
-            "too much [OVERLOADED]\n  records[7].data.age: no number"
-        );
+        assert_eq!(error.to_string(), "too much [OVERLOADED]\n  records[7].data.age: no number");
     }
 
     #[test]
     fn an_unknown_reason_keeps_its_text_and_a_foreign_one_is_none() {
         let error = answered("omnigraph", "FROM_THE_FUTURE");
-        assert_eq!(
-            (error.reason(), error.reason_text()),
-            (None, "FROM_THE_FUTURE")
-        );
+        assert_eq!((error.reason(), error.reason_text()), (None, "FROM_THE_FUTURE"));
         let error = answered("proxy.example", "OVERLOADED");
         assert_eq!((error.origin(), error.reason()), (Origin::Connection, None));
     }

@@ -35,10 +35,7 @@ impl ExportRead {
     /// # Errors
     /// The graph or the version does not exist.
     pub async fn send(self) -> Result<Export> {
-        let ask = wire::ExportRequest {
-            graph: self.graph.id,
-            selector: Some(self.selector.into()),
-        };
+        let ask = wire::ExportRequest { graph: self.graph.id, selector: Some(self.selector.into()) };
         let core = &self.graph.core;
         let call = |ask| {
             let mut stub = core.graph();
@@ -51,14 +48,9 @@ impl ExportRead {
         };
         let chunks = answers.map(|answer| match answer?.part {
             Some(Part::Chunk(chunk)) => Ok(chunk),
-            _ => Err(Error::malformed(
-                "an export holds something that is no chunk",
-            )),
+            _ => Err(Error::malformed("an export holds something that is no chunk")),
         });
-        Ok(Export {
-            read,
-            chunks: chunks.boxed(),
-        })
+        Ok(Export { read, chunks: chunks.boxed() })
     }
 }
 
@@ -77,9 +69,6 @@ impl Graph {
     /// # }
     /// ```
     pub fn export(&self) -> ExportRead {
-        ExportRead {
-            graph: self.clone(),
-            selector: Selector::default(),
-        }
+        ExportRead { graph: self.clone(), selector: Selector::default() }
     }
 }

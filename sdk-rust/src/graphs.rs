@@ -74,16 +74,11 @@ impl From<wire::GraphSummary> for GraphSummary {
         let state = match graph.state() {
             State::Unspecified => GraphState::Unknown,
             State::Ready => GraphState::Ready,
-            State::Quarantined => GraphState::Quarantined {
-                reason: ErrorReason::try_from(graph.error).ok(),
-                detail: graph.detail,
-            },
+            State::Quarantined => {
+                GraphState::Quarantined { reason: ErrorReason::try_from(graph.error).ok(), detail: graph.detail }
+            }
         };
-        Self {
-            id: graph.id,
-            root_uri: graph.root_uri,
-            state,
-        }
+        Self { id: graph.id, root_uri: graph.root_uri, state }
     }
 }
 
@@ -93,16 +88,10 @@ impl Client {
     ///
     /// # Errors
     /// `GRAPH_EXISTS`, `INVALID_NAME`, `INVALID_SCHEMA` naming every offender.
-    pub async fn create_graph(
-        &self,
-        id: impl Into<String>,
-        schema: impl Into<String>,
-    ) -> Result<GraphInfo> {
+    pub async fn create_graph(&self, id: impl Into<String>, schema: impl Into<String>) -> Result<GraphInfo> {
         let ask = wire::CreateGraphRequest {
             graph: id.into(),
-            schema: Some(wire::SchemaDefinition {
-                form: Some(Form::Source(schema.into())),
-            }),
+            schema: Some(wire::SchemaDefinition { form: Some(Form::Source(schema.into())) }),
         };
         let answer = unary!(self.core(), Safety::Once, graph.create_graph(ask))?;
         GraphInfo::read(answer.graph)
@@ -114,10 +103,7 @@ impl Client {
         pages(move |page_token| {
             let core = core.clone();
             async move {
-                let ask = wire::ListGraphsRequest {
-                    page_size: 0,
-                    page_token,
-                };
+                let ask = wire::ListGraphsRequest { page_size: 0, page_token };
                 let answer = unary!(core, Safety::Repeatable, graph.list_graphs(ask))?;
                 let graphs = answer.graphs.into_iter().map(Into::into).collect();
                 Ok((graphs, answer.next_page_token))
@@ -131,10 +117,7 @@ impl Client {
     /// `GRAPH_NOT_FOUND`.
     pub async fn delete_graph(&self, id: impl Into<String>) -> Result<()> {
         let graph: String = id.into();
-        let ask = wire::DeleteGraphRequest {
-            confirm: graph.clone(),
-            graph,
-        };
+        let ask = wire::DeleteGraphRequest { confirm: graph.clone(), graph };
         unary!(self.core(), Safety::Once, graph.delete_graph(ask)).map(|_| ())
     }
 }
@@ -182,10 +165,7 @@ impl From<wire::TableSnapshot> for TableSnapshot {
     fn from(table: wire::TableSnapshot) -> Self {
         let stored = !table.location.is_empty() && table.version > 0;
         Self {
-            type_ref: TypeRef {
-                kind: EntityKind::from_wire(table.kind),
-                name: table.type_name,
-            },
+            type_ref: TypeRef { kind: EntityKind::from_wire(table.kind), name: table.type_name },
             table: stored.then_some(TableVersion {
                 location: table.location,
                 lance_branch: some(table.lance_branch),
@@ -216,10 +196,7 @@ impl SnapshotRead {
     /// # Errors
     /// The graph or the version does not exist.
     pub async fn send(self) -> Result<Snapshot> {
-        let ask = wire::GetSnapshotRequest {
-            graph: self.graph.id,
-            selector: Some(self.selector.into()),
-        };
+        let ask = wire::GetSnapshotRequest { graph: self.graph.id, selector: Some(self.selector.into()) };
         let answer = unary!(self.graph.core, Safety::Repeatable, graph.get_snapshot(ask))?;
         Ok(Snapshot {
             read: CommitRef::read(answer.read)?,
@@ -238,18 +215,13 @@ impl Graph {
     /// # Errors
     /// `GRAPH_NOT_FOUND`.
     pub async fn info(&self) -> Result<GraphInfo> {
-        let ask = wire::GetGraphRequest {
-            graph: self.id.clone(),
-        };
+        let ask = wire::GetGraphRequest { graph: self.id.clone() };
         let answer = unary!(self.core, Safety::Repeatable, graph.get_graph(ask))?;
         GraphInfo::read(answer.graph)
     }
 
     /// Asks which stored table versions make up a version, for programs that read the tables themselves.
     pub fn snapshot(&self) -> SnapshotRead {
-        SnapshotRead {
-            graph: self.clone(),
-            selector: Selector::default(),
-        }
+        SnapshotRead { graph: self.clone(), selector: Selector::default() }
     }
 }

@@ -81,9 +81,7 @@ pub use entities::EntitiesRead;
 pub use entity::{Entity, EntityKind, TypeRef};
 pub use error::{Code, Error, ErrorReason, Origin, Result, Violation};
 pub use export::{Export, ExportRead};
-pub use graphs::{
-    GraphInfo, GraphState, GraphSummary, Snapshot, SnapshotRead, TableSnapshot, TableVersion,
-};
+pub use graphs::{GraphInfo, GraphState, GraphSummary, Snapshot, SnapshotRead, TableSnapshot, TableVersion};
 pub use id::fresh_request_id;
 pub use load::{Compression, Load, LoadFormat, LoadMode, LoadSource, Loaded};
 pub use mutate::{EdgePolicy, EntityWrite, Mutated, Mutation, OperationResult, Target, edge, node};

@@ -139,10 +139,7 @@ pub struct Loaded {
 
 impl Loaded {
     pub(crate) fn read(receipt: Option<wire::Receipt>, records: u64) -> Result<Self> {
-        Ok(Self {
-            receipt: Receipt::read(receipt)?,
-            records,
-        })
+        Ok(Self { receipt: Receipt::read(receipt)?, records })
     }
 }
 
@@ -209,12 +206,7 @@ impl Load {
     pub async fn send(self) -> Result<Loaded> {
         let safety = Safety::of_write(&self.options.request_id);
         let header = self.header();
-        let Self {
-            graph,
-            source,
-            progress,
-            ..
-        } = self;
+        let Self { graph, source, progress, .. } = self;
         let attempt = |source| {
             let messages = messages(header.clone(), source, progress.clone());
             let mut stub = graph.core.graph();
@@ -227,16 +219,10 @@ impl Load {
         match source {
             LoadSource::Stream(_) => attempt(source).await,
             LoadSource::Bytes(bytes) => {
-                retry::run(graph.core.settings.retry, safety, || {
-                    attempt(LoadSource::Bytes(bytes.clone()))
-                })
-                .await
+                retry::run(graph.core.settings.retry, safety, || attempt(LoadSource::Bytes(bytes.clone()))).await
             }
             LoadSource::File(path) => {
-                retry::run(graph.core.settings.retry, safety, || {
-                    attempt(LoadSource::File(path.clone()))
-                })
-                .await
+                retry::run(graph.core.settings.retry, safety, || attempt(LoadSource::File(path.clone()))).await
             }
         }
     }
@@ -281,10 +267,7 @@ fn messages(
         }
         Part::Chunk(chunk)
     });
-    header
-        .chain(chunks)
-        .map_ok(|part| wire::LoadRequest { part: Some(part) })
-        .boxed()
+    header.chain(chunks).map_ok(|part| wire::LoadRequest { part: Some(part) }).boxed()
 }
 
 fn chunks(source: LoadSource) -> BoxStream<'static, Result<Bytes>> {
@@ -298,8 +281,7 @@ fn chunks(source: LoadSource) -> BoxStream<'static, Result<Bytes>> {
         LoadSource::File(path) => {
             let opened = async move {
                 let file = File::open(&path).await;
-                let file =
-                    file.map_err(|e| Error::local(format!("cannot open {}", path.display()), e))?;
+                let file = file.map_err(|e| Error::local(format!("cannot open {}", path.display()), e))?;
                 Ok::<_, Error>(read_file(file, path))
             };
             opened.into_stream().try_flatten().boxed()
@@ -364,10 +346,7 @@ mod tests {
     use super::*;
 
     async fn sent(source: LoadSource) -> Result<Vec<usize>> {
-        chunks(source)
-            .map_ok(|chunk| chunk.len())
-            .try_collect()
-            .await
+        chunks(source).map_ok(|chunk| chunk.len()).try_collect().await
     }
 
     #[tokio::test]

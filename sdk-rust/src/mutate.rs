@@ -32,11 +32,7 @@ pub fn node(type_name: impl Into<String>) -> EntityWrite {
 ///
 /// let knows = edge("Knows", "ada", "grace").set("since", Value::date(1843, 1, 31));
 /// ```
-pub fn edge(
-    type_name: impl Into<String>,
-    from: impl Into<String>,
-    to: impl Into<String>,
-) -> EntityWrite {
+pub fn edge(type_name: impl Into<String>, from: impl Into<String>, to: impl Into<String>) -> EntityWrite {
     EntityWrite::new(TypeRef::edge(type_name), Some((from.into(), to.into())))
 }
 
@@ -52,12 +48,7 @@ pub struct EntityWrite {
 impl EntityWrite {
     /// An entity of this type. An upsert of an edge without `endpoints` leaves its ends as they are.
     pub fn new(type_ref: impl Into<TypeRef>, endpoints: Option<(String, String)>) -> Self {
-        Self {
-            type_ref: type_ref.into(),
-            id: String::new(),
-            endpoints,
-            properties: BTreeMap::new(),
-        }
+        Self { type_ref: type_ref.into(), id: String::new(), endpoints, properties: BTreeMap::new() }
     }
 
     /// Gives the id. Without it, it is derived from the key, or made up by the server where the type has none.
@@ -76,13 +67,8 @@ impl EntityWrite {
 
     /// Sets several properties.
     #[must_use]
-    pub fn set_all<N: Into<String>, V: Into<Value>>(
-        mut self,
-        properties: impl IntoIterator<Item = (N, V)>,
-    ) -> Self {
-        let properties = properties
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()));
+    pub fn set_all<N: Into<String>, V: Into<Value>>(mut self, properties: impl IntoIterator<Item = (N, V)>) -> Self {
+        let properties = properties.into_iter().map(|(name, value)| (name.into(), value.into()));
         self.properties.extend(properties);
         self
     }
@@ -97,33 +83,18 @@ pub struct Target {
 
 impl Target {
     /// Those with these ids. One that does not exist is passed over.
-    pub fn ids<I: Into<String>>(
-        type_ref: impl Into<TypeRef>,
-        ids: impl IntoIterator<Item = I>,
-    ) -> Self {
+    pub fn ids<I: Into<String>>(type_ref: impl Into<TypeRef>, ids: impl IntoIterator<Item = I>) -> Self {
         let ids = ids.into_iter().map(Into::into).collect();
-        Self {
-            type_ref: type_ref.into(),
-            choice: wire::target::Kind::Ids(wire::EntityIds { ids }),
-        }
+        Self { type_ref: type_ref.into(), choice: wire::target::Kind::Ids(wire::EntityIds { ids }) }
     }
 
     /// All that satisfy a condition on what the earlier operations left.
     pub fn matching(type_ref: impl Into<TypeRef>, condition: Predicate) -> Self {
-        Self {
-            type_ref: type_ref.into(),
-            choice: wire::target::Kind::Predicate(condition.into_wire()),
-        }
+        Self { type_ref: type_ref.into(), choice: wire::target::Kind::Predicate(condition.into_wire()) }
     }
 
     fn into_wire(self) -> (i32, String, Option<wire::Target>) {
-        (
-            self.type_ref.kind.to_wire(),
-            self.type_ref.name,
-            Some(wire::Target {
-                kind: Some(self.choice),
-            }),
-        )
+        (self.type_ref.kind.to_wire(), self.type_ref.name, Some(wire::Target { kind: Some(self.choice) }))
     }
 }
 
@@ -176,53 +147,23 @@ impl Mutation {
 
     /// Makes an entity that must not exist yet.
     pub fn insert(self, entity: EntityWrite) -> Self {
-        let EntityWrite {
-            type_ref,
-            id,
-            endpoints,
-            properties,
-        } = entity;
+        let EntityWrite { type_ref, id, endpoints, properties } = entity;
         let (type_name, properties) = (type_ref.name, on_wire(properties));
         let (from_id, to_id) = endpoints.unwrap_or_default();
         self.with(match type_ref.kind {
-            EntityKind::Node => Kind::InsertNode(wire::InsertNode {
-                type_name,
-                id,
-                properties,
-            }),
-            EntityKind::Edge => Kind::InsertEdge(wire::InsertEdge {
-                type_name,
-                id,
-                from_id,
-                to_id,
-                properties,
-            }),
+            EntityKind::Node => Kind::InsertNode(wire::InsertNode { type_name, id, properties }),
+            EntityKind::Edge => Kind::InsertEdge(wire::InsertEdge { type_name, id, from_id, to_id, properties }),
         })
     }
 
     /// Makes an entity, or changes the one with its id: what is not mentioned stays.
     pub fn upsert(self, entity: EntityWrite) -> Self {
-        let EntityWrite {
-            type_ref,
-            id,
-            endpoints,
-            properties,
-        } = entity;
+        let EntityWrite { type_ref, id, endpoints, properties } = entity;
         let (type_name, properties) = (type_ref.name, on_wire(properties));
         let (from_id, to_id) = endpoints.unwrap_or_default();
         self.with(match type_ref.kind {
-            EntityKind::Node => Kind::UpsertNode(wire::UpsertNode {
-                type_name,
-                id,
-                properties,
-            }),
-            EntityKind::Edge => Kind::UpsertEdge(wire::UpsertEdge {
-                type_name,
-                id,
-                from_id,
-                to_id,
-                properties,
-            }),
+            EntityKind::Node => Kind::UpsertNode(wire::UpsertNode { type_name, id, properties }),
+            EntityKind::Edge => Kind::UpsertEdge(wire::UpsertEdge { type_name, id, from_id, to_id, properties }),
         })
     }
 
@@ -250,17 +191,9 @@ impl Mutation {
         target: Target,
         set: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
-        let set = set
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into().into()))
-            .collect();
+        let set = set.into_iter().map(|(name, value)| (name.into(), value.into().into())).collect();
         let (kind, type_name, target) = target.into_wire();
-        self.with(Kind::Update(wire::Update {
-            kind,
-            type_name,
-            target,
-            set,
-        }))
+        self.with(Kind::Update(wire::Update { kind, type_name, target, set }))
     }
 
     /// Removes entities, and the edges of removed nodes with them.
@@ -278,12 +211,7 @@ impl Mutation {
             }
         };
         let (kind, type_name, target) = target.into_wire();
-        self.with(Kind::Delete(wire::Delete {
-            kind,
-            type_name,
-            target,
-            edges: edges.into(),
-        }))
+        self.with(Kind::Delete(wire::Delete { kind, type_name, target, edges: edges.into() }))
     }
 
     /// Applies the operations as one commit. If none finds anything to do, there is no commit.
@@ -295,24 +223,14 @@ impl Mutation {
         let (graph, chose_edges) = (self.graph, self.chose_edges);
         let mut options = self.options.into_wire(&graph.id);
         if chose_edges {
-            options
-                .required_features
-                .push(feature::EDGE_POLICY.to_string());
+            options.required_features.push(feature::EDGE_POLICY.to_string());
         }
-        let ask = wire::MutateRequest {
-            options: Some(options),
-            operations: self.operations,
-        };
+        let ask = wire::MutateRequest { options: Some(options), operations: self.operations };
         let answer = unary!(graph.core, safety, graph.mutate(ask))?;
         let results = answer.results.into_iter();
         Ok(Mutated {
             receipt: Receipt::read(answer.receipt)?,
-            results: results
-                .map(|r| OperationResult {
-                    id: r.id,
-                    affected: r.affected,
-                })
-                .collect(),
+            results: results.map(|r| OperationResult { id: r.id, affected: r.affected }).collect(),
         })
     }
 
@@ -323,10 +241,7 @@ impl Mutation {
 }
 
 fn on_wire(properties: BTreeMap<String, Value>) -> BTreeMap<String, wire::Value> {
-    properties
-        .into_iter()
-        .map(|(name, value)| (name, value.into()))
-        .collect()
+    properties.into_iter().map(|(name, value)| (name, value.into())).collect()
 }
 
 impl Graph {
@@ -350,11 +265,6 @@ impl Graph {
     /// # }
     /// ```
     pub fn mutate(&self) -> Mutation {
-        Mutation {
-            graph: self.clone(),
-            options: WriteOptions::new(),
-            operations: Vec::new(),
-            chose_edges: false,
-        }
+        Mutation { graph: self.clone(), options: WriteOptions::new(), operations: Vec::new(), chose_edges: false }
     }
 }

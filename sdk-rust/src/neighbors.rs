@@ -61,10 +61,7 @@ impl NeighborsRead {
 
     /// Starts from this node, too.
     pub fn and_from(mut self, type_name: impl Into<String>, id: impl Into<String>) -> Self {
-        self.start.push(wire::NodeRef {
-            type_name: type_name.into(),
-            id: id.into(),
-        });
+        self.start.push(wire::NodeRef { type_name: type_name.into(), id: id.into() });
         self
     }
 
@@ -123,13 +120,8 @@ impl NeighborsRead {
 
 fn read_all(neighbors: Vec<wire::Neighbor>) -> Result<Vec<Neighbor>> {
     let read = |neighbor: wire::Neighbor| {
-        let entity = neighbor
-            .entity
-            .ok_or_else(|| Error::malformed("a neighbour without an entity"))?;
-        Ok(Neighbor {
-            entity: entity.into(),
-            distance: neighbor.distance,
-        })
+        let entity = neighbor.entity.ok_or_else(|| Error::malformed("a neighbour without an entity"))?;
+        Ok(Neighbor { entity: entity.into(), distance: neighbor.distance })
     };
     neighbors.into_iter().map(read).collect()
 }
@@ -150,10 +142,7 @@ impl Graph {
         NeighborsRead {
             graph: self.clone(),
             selector: Selector::default(),
-            start: vec![wire::NodeRef {
-                type_name: type_name.into(),
-                id: id.into(),
-            }],
+            start: vec![wire::NodeRef { type_name: type_name.into(), id: id.into() }],
             edge_types: Vec::new(),
             direction: Direction::default(),
             hops: 1,

@@ -3,9 +3,7 @@
 use std::ops::Not;
 
 use omnigraph_proto::v1 as wire;
-use omnigraph_proto::v1::predicate::{
-    And, Compare, Contains, In, IsNull, Kind, Operator, Or, StartsWith,
-};
+use omnigraph_proto::v1::predicate::{And, Compare, Contains, In, IsNull, Kind, Operator, Or, StartsWith};
 
 use crate::value::Value;
 
@@ -66,10 +64,7 @@ impl Prop {
     /// Equals one of several values. With none, nothing is selected.
     pub fn is_in<V: Into<Value>>(self, values: impl IntoIterator<Item = V>) -> Predicate {
         let values = values.into_iter().map(|v| v.into().into()).collect();
-        Predicate::of(Kind::InSet(In {
-            property: self.0,
-            values,
-        }))
+        Predicate::of(Kind::InSet(In { property: self.0, values }))
     }
 
     /// Is null.
@@ -84,19 +79,13 @@ impl Prop {
 
     /// Is a text that begins with this one, letter case included.
     pub fn starts_with(self, prefix: impl Into<String>) -> Predicate {
-        Predicate::of(Kind::StartsWith(StartsWith {
-            property: self.0,
-            prefix: prefix.into(),
-        }))
+        Predicate::of(Kind::StartsWith(StartsWith { property: self.0, prefix: prefix.into() }))
     }
 
     /// Is a text that has this one somewhere in it, or a list that has this element.
     pub fn contains(self, part: impl Into<Value>) -> Predicate {
         let value = Some(part.into().into());
-        Predicate::of(Kind::Contains(Contains {
-            property: self.0,
-            value,
-        }))
+        Predicate::of(Kind::Contains(Contains { property: self.0, value }))
     }
 
     fn compare(self, operator: Operator, value: impl Into<Value>) -> Predicate {
@@ -164,9 +153,7 @@ impl Not for Predicate {
     type Output = Self;
 
     fn not(self) -> Self {
-        let member = wire::predicate::Not {
-            predicate: Some(Box::new(self.0)),
-        };
+        let member = wire::predicate::Not { predicate: Some(Box::new(self.0)) };
         Self::of(Kind::Negation(Box::new(member)))
     }
 }
@@ -178,22 +165,16 @@ mod tests {
     #[test]
     fn chains_are_flat_and_mixtures_are_not() {
         let abc = prop("a").eq(1).and(prop("b").eq(2)).and(prop("c").eq(3));
-        let Some(Kind::Conjunction(and)) = abc.clone().into_wire().kind else {
-            panic!()
-        };
+        let Some(Kind::Conjunction(and)) = abc.clone().into_wire().kind else { panic!() };
         assert_eq!(and.predicates.len(), 3);
         let mixed = abc.or(prop("d").is_null());
-        let Some(Kind::Disjunction(or)) = mixed.into_wire().kind else {
-            panic!()
-        };
+        let Some(Kind::Disjunction(or)) = mixed.into_wire().kind else { panic!() };
         assert_eq!(or.predicates.len(), 2);
     }
 
     #[test]
     fn a_comparison_holds_name_operator_and_value() {
-        let Some(Kind::Compare(compare)) = prop("order").ge(18).into_wire().kind else {
-            panic!()
-        };
+        let Some(Kind::Compare(compare)) = prop("order").ge(18).into_wire().kind else { panic!() };
         assert_eq!(compare.property, "order");
         assert_eq!(compare.operator(), Operator::Ge);
         assert_eq!(compare.value.map(Value::from), Some(Value::I64(18)));

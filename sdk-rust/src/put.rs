@@ -26,10 +26,7 @@ pub enum BatchSource {
     /// Batches in memory, all of one schema. The load can be repeated.
     Batches(Vec<RecordBatch>),
     /// Batches as they come. They are gone once sent, so the client never repeats the load.
-    Stream(
-        SchemaRef,
-        BoxStream<'static, Result<RecordBatch, FlightError>>,
-    ),
+    Stream(SchemaRef, BoxStream<'static, Result<RecordBatch, FlightError>>),
 }
 
 impl BatchSource {
@@ -133,8 +130,7 @@ async fn put(
     let answer = answers.try_next().await?;
     let answer = answer.ok_or_else(|| Error::malformed("a load of batches answered nothing"))?;
     let result = wire::LoadResult::decode(answer.app_metadata);
-    let result =
-        result.map_err(|_| Error::malformed("the result of a load of batches cannot be read"))?;
+    let result = result.map_err(|_| Error::malformed("the result of a load of batches cannot be read"))?;
     Loaded::read(result.receipt, result.records)
 }
 

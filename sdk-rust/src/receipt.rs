@@ -25,10 +25,7 @@ pub struct TypeCounts {
 impl From<wire::TypeCounts> for TypeCounts {
     fn from(counts: wire::TypeCounts) -> Self {
         Self {
-            type_ref: TypeRef {
-                kind: EntityKind::from_wire(counts.kind),
-                name: counts.type_name,
-            },
+            type_ref: TypeRef { kind: EntityKind::from_wire(counts.kind), name: counts.type_name },
             inserted: counts.inserted,
             updated: counts.updated,
             deleted: counts.deleted,
@@ -65,9 +62,7 @@ impl Receipt {
             changed: receipt.changed,
             replayed: receipt.replayed,
             counts: receipt.counts.into_iter().map(Into::into).collect(),
-            created_at: receipt
-                .created_at
-                .map(|moment| time::from_wire(Some(moment))),
+            created_at: receipt.created_at.map(|moment| time::from_wire(Some(moment))),
         })
     }
 }
@@ -172,15 +167,8 @@ mod tests {
     fn what_a_write_relies_on_is_required() {
         let options = WriteOptions::new();
         assert!(!options.request_id.is_empty());
-        assert_eq!(
-            options.clone().into_wire("g").required_features,
-            ["request_id"]
-        );
-        let options = WriteOptions {
-            expected_head: "c".into(),
-            request_id: String::new(),
-            ..options
-        };
+        assert_eq!(options.clone().into_wire("g").required_features, ["request_id"]);
+        let options = WriteOptions { expected_head: "c".into(), request_id: String::new(), ..options };
         assert_eq!(options.into_wire("g").required_features, ["expected_head"]);
     }
 }

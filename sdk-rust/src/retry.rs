@@ -28,21 +28,14 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self {
-            max_attempts: 5,
-            first_delay: Duration::from_millis(100),
-            max_delay: Duration::from_secs(10),
-        }
+        Self { max_attempts: 5, first_delay: Duration::from_millis(100), max_delay: Duration::from_secs(10) }
     }
 }
 
 impl RetryPolicy {
     /// Never repeats a call.
     pub fn none() -> Self {
-        Self {
-            max_attempts: 1,
-            ..Self::default()
-        }
+        Self { max_attempts: 1, ..Self::default() }
     }
 
     fn pauses(&self) -> impl Iterator<Item = Duration> {
@@ -69,11 +62,7 @@ pub(crate) enum Safety {
 impl Safety {
     /// Of a write with this request id.
     pub(crate) fn of_write(request_id: &str) -> Self {
-        if request_id.is_empty() {
-            Self::Once
-        } else {
-            Self::Repeatable
-        }
+        if request_id.is_empty() { Self::Once } else { Self::Repeatable }
     }
 }
 
@@ -81,20 +70,14 @@ impl Safety {
 fn repeat_after(error: &Error, safety: Safety) -> Option<Duration> {
     match error.retry_delay() {
         Some(delay) => Some(delay),
-        None if error.code() == Code::Unavailable && safety == Safety::Repeatable => {
-            Some(Duration::ZERO)
-        }
+        None if error.code() == Code::Unavailable && safety == Safety::Repeatable => Some(Duration::ZERO),
         None => None,
     }
 }
 
 /// Makes a call until it succeeds, repeating makes no sense, or the attempts are used up. Returns the last
 /// error.
-pub(crate) async fn run<T, Call, Fut>(
-    policy: RetryPolicy,
-    safety: Safety,
-    mut call: Call,
-) -> Result<T>
+pub(crate) async fn run<T, Call, Fut>(policy: RetryPolicy, safety: Safety, mut call: Call) -> Result<T>
 where
     Call: FnMut() -> Fut,
     Fut: Future<Output = Result<T>>,
@@ -139,23 +122,14 @@ mod tests {
             (Code::Unavailable, None, Safety::Repeatable, Some(millis(0))),
             (Code::Unavailable, None, Safety::Once, None),
             (Code::Unavailable, Some(5), Safety::Once, Some(millis(5))),
-            (
-                Code::ResourceExhausted,
-                Some(7),
-                Safety::Once,
-                Some(millis(7)),
-            ),
+            (Code::ResourceExhausted, Some(7), Safety::Once, Some(millis(7))),
             (Code::ResourceExhausted, None, Safety::Repeatable, None),
             (Code::Aborted, Some(1), Safety::Repeatable, Some(millis(1))),
             (Code::Aborted, None, Safety::Repeatable, None),
             (Code::FailedPrecondition, None, Safety::Repeatable, None),
             (Code::DeadlineExceeded, None, Safety::Repeatable, None),
         ] {
-            assert_eq!(
-                repeat_after(&error(code, delay), safety),
-                expected,
-                "{code:?} {safety:?}"
-            );
+            assert_eq!(repeat_after(&error(code, delay), safety), expected, "{code:?} {safety:?}");
         }
     }
 
@@ -172,20 +146,12 @@ mod tests {
     #[tokio::test]
     async fn attempts_are_bounded() {
         let millis = Duration::from_millis(1);
-        let policy = RetryPolicy {
-            max_attempts: 3,
-            first_delay: millis,
-            max_delay: millis,
-        };
+        let policy = RetryPolicy { max_attempts: 3, first_delay: millis, max_delay: millis };
         let down = || Err(error(Code::Unavailable, None));
         assert_eq!(attempts(policy, down).await, 3);
         assert_eq!(attempts(RetryPolicy::none(), down).await, 1);
         assert_eq!(attempts(policy, || Ok(())).await, 1);
         let far = || Err(error(Code::Unavailable, Some(60_000)));
-        assert_eq!(
-            attempts(policy, far).await,
-            1,
-            "a pause beyond the limit is not waited for"
-        );
+        assert_eq!(attempts(policy, far).await, 1, "a pause beyond the limit is not waited for");
     }
 }

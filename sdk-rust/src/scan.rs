@@ -125,10 +125,7 @@ impl Scan {
     }
 
     fn ordered(mut self, property: String, descending: bool) -> Self {
-        self.order_by.push(wire::OrderBy {
-            property,
-            descending,
-        });
+        self.order_by.push(wire::OrderBy { property, descending });
         self
     }
 }
@@ -162,39 +159,25 @@ impl ScanPlan {
     /// Reads one part. Dropping the stream stops the work.
     pub fn read_part(&self, endpoint: &FlightEndpoint) -> Batches {
         let batches = part(self.core.clone(), endpoint.clone()).boxed();
-        Batches {
-            schema: self.schema.clone(),
-            total_rows: None,
-            batches,
-        }
+        Batches { schema: self.schema.clone(), total_rows: None, batches }
     }
 
     /// Reads all parts, in parallel as far as there is no order to keep. Dropping the stream stops the work.
     pub fn read(&self) -> Batches {
         let core = self.core.clone();
-        let parts = stream::iter(self.endpoints.clone())
-            .map(move |endpoint| part(core.clone(), endpoint).boxed());
+        let parts = stream::iter(self.endpoints.clone()).map(move |endpoint| part(core.clone(), endpoint).boxed());
         let batches = match self.parallelism {
             1 => parts.flatten().boxed(),
             many => parts.flatten_unordered(many).boxed(),
         };
-        Batches {
-            schema: self.schema.clone(),
-            total_rows: self.total_rows,
-            batches,
-        }
+        Batches { schema: self.schema.clone(), total_rows: self.total_rows, batches }
     }
 }
 
 /// The batches of one part. The call is made when the stream is first read.
-fn part(
-    core: Arc<Core>,
-    endpoint: FlightEndpoint,
-) -> impl Stream<Item = Result<RecordBatch>> + Send + 'static {
+fn part(core: Arc<Core>, endpoint: FlightEndpoint) -> impl Stream<Item = Result<RecordBatch>> + Send + 'static {
     let begun = async move {
-        let ticket = endpoint
-            .ticket
-            .ok_or_else(|| Error::malformed("a part of a scan has no ticket"))?;
+        let ticket = endpoint.ticket.ok_or_else(|| Error::malformed("a part of a scan has no ticket"))?;
         let call = |ask| {
             let mut stub = core.flight();
             async move { stub.do_get(ask).await }
@@ -243,17 +226,13 @@ impl Stream for Batches {
 
 impl fmt::Debug for Batches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batches")
-            .field("schema", &self.schema)
-            .field("total_rows", &self.total_rows)
-            .finish()
+        f.debug_struct("Batches").field("schema", &self.schema).field("total_rows", &self.total_rows).finish()
     }
 }
 
 /// A command as a Flight descriptor.
 pub(crate) fn descriptor<M: Message + prost::Name>(command: &M) -> Result<FlightDescriptor> {
-    let wrapped =
-        Any::from_msg(command).map_err(|e| Error::local("a command cannot be encoded", e))?;
+    let wrapped = Any::from_msg(command).map_err(|e| Error::local("a command cannot be encoded", e))?;
     Ok(FlightDescriptor::new_cmd(wrapped.encode_to_vec()))
 }
 
@@ -300,10 +279,7 @@ mod tests {
 
     #[test]
     fn a_command_travels_inside_an_any() {
-        let command = wire::ScanCommand {
-            graph: "g".into(),
-            ..Default::default()
-        };
+        let command = wire::ScanCommand { graph: "g".into(), ..Default::default() };
         let descriptor = descriptor(&command).unwrap();
         let any = Any::decode(descriptor.cmd).unwrap();
         assert_eq!(any.to_msg::<wire::ScanCommand>().unwrap(), command);

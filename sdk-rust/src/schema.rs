@@ -35,10 +35,7 @@ impl SchemaRead {
     /// # Errors
     /// The graph or the version does not exist.
     pub async fn send(self) -> Result<SchemaInfo> {
-        let ask = wire::GetSchemaRequest {
-            graph: self.graph.id,
-            selector: Some(self.selector.into()),
-        };
+        let ask = wire::GetSchemaRequest { graph: self.graph.id, selector: Some(self.selector.into()) };
         let answer = unary!(self.graph.core, Safety::Repeatable, graph.get_schema(ask))?;
         Ok(SchemaInfo {
             read: CommitRef::read(answer.read)?,
@@ -51,9 +48,6 @@ impl SchemaRead {
 impl Graph {
     /// Asks for the schema.
     pub fn schema(&self) -> SchemaRead {
-        SchemaRead {
-            graph: self.clone(),
-            selector: Selector::default(),
-        }
+        SchemaRead { graph: self.clone(), selector: Selector::default() }
     }
 }

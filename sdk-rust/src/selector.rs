@@ -45,18 +45,12 @@ impl From<Selector> for wire::ReadSelector {
             Selector::Branch(name) => Arm::Branch(name),
             Selector::Commit(id) => Arm::CommitId(id),
             Selector::Tag(name) => Arm::Tag(name),
-            Selector::AsOf { branch, moment } => Arm::BranchAsOf(wire::BranchAsOf {
-                branch,
-                as_of: Some(time::to_wire(moment)),
-            }),
-            Selector::AtLeast { branch, commit } => Arm::AtLeast(wire::AtLeast {
-                branch,
-                commit_id: commit,
-            }),
+            Selector::AsOf { branch, moment } => {
+                Arm::BranchAsOf(wire::BranchAsOf { branch, as_of: Some(time::to_wire(moment)) })
+            }
+            Selector::AtLeast { branch, commit } => Arm::AtLeast(wire::AtLeast { branch, commit_id: commit }),
         };
-        Self {
-            selector: Some(arm),
-        }
+        Self { selector: Some(arm) }
     }
 }
 
@@ -80,10 +74,7 @@ macro_rules! choose_version {
         /// Reads a branch as it was at a moment.
         #[must_use]
         pub fn as_of(mut self, branch: impl Into<String>, moment: std::time::SystemTime) -> Self {
-            self.selector = $crate::Selector::AsOf {
-                branch: branch.into(),
-                moment,
-            };
+            self.selector = $crate::Selector::AsOf { branch: branch.into(), moment };
             self
         }
 

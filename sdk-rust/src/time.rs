@@ -19,11 +19,7 @@ pub(crate) fn to_micros(moment: SystemTime) -> i64 {
 /// The moment so many microseconds after the epoch.
 pub(crate) fn from_micros(micros: i64) -> SystemTime {
     let distance = Duration::from_micros(micros.unsigned_abs());
-    let moment = if micros < 0 {
-        UNIX_EPOCH.checked_sub(distance)
-    } else {
-        UNIX_EPOCH.checked_add(distance)
-    };
+    let moment = if micros < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
     moment.unwrap_or(UNIX_EPOCH)
 }
 
@@ -89,10 +85,7 @@ mod tests {
     fn moments_keep_their_microseconds() {
         for micros in [0, 1, -1, 1_700_000_000_123_456, -62_135_596_800_000_000] {
             assert_eq!(to_micros(from_micros(micros)), micros);
-            assert_eq!(
-                to_micros(from_wire(Some(to_wire(from_micros(micros))))),
-                micros
-            );
+            assert_eq!(to_micros(from_wire(Some(to_wire(from_micros(micros))))), micros);
         }
     }
 }

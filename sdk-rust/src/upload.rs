@@ -22,13 +22,7 @@ pub(crate) struct Upload<T> {
 impl<T> Upload<T> {
     pub(crate) fn new(source: BoxStream<'static, Result<T>>) -> (Self, oneshot::Receiver<Error>) {
         let (failure, failed) = oneshot::channel();
-        (
-            Self {
-                source,
-                failure: Some(failure),
-            },
-            failed,
-        )
+        (Self { source, failure: Some(failure) }, failed)
     }
 }
 

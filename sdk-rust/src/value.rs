@@ -162,9 +162,7 @@ impl From<Value> for wire::Value {
             Value::Bytes(v) => Kind::BlobValue(v),
             Value::Date(v) => Kind::DateValue(v),
             Value::Timestamp(v) => Kind::TimestampMicrosValue(v),
-            Value::List(v) => Kind::ListValue(wire::ListValue {
-                values: v.into_iter().map(Into::into).collect(),
-            }),
+            Value::List(v) => Kind::ListValue(wire::ListValue { values: v.into_iter().map(Into::into).collect() }),
             Value::Vector(elements) => Kind::VectorValue(wire::VectorValue { elements }),
         };
         Self { kind: Some(kind) }

@@ -27,19 +27,10 @@ const TOKEN_VARIABLE: &str = "OMNIGRAPH_TOKEN";
 
 /// The configuration of a server. In code, start from [`Config::new`].
 #[derive(Clone, Debug, Parser)]
-#[command(
-    name = "omnigraph-server",
-    version,
-    about = "Serves versioned property graphs over gRPC and Arrow Flight"
-)]
+#[command(name = "omnigraph-server", version, about = "Serves versioned property graphs over gRPC and Arrow Flight")]
 pub struct Config {
     /// Address to listen on; port 0 takes a free one
-    #[arg(
-        long,
-        env = "OMNIGRAPH_LISTEN",
-        default_value = "127.0.0.1:50051",
-        value_name = "ADDRESS"
-    )]
+    #[arg(long, env = "OMNIGRAPH_LISTEN", default_value = "127.0.0.1:50051", value_name = "ADDRESS")]
     pub listen: SocketAddr,
 
     /// Where the graphs are: a folder or an s3:// address; graph ID is at STORAGE/graphs/ID.omni
@@ -108,12 +99,7 @@ pub struct Config {
     pub drain_seconds: u64,
 
     /// Seconds between reporting not ready and refusing connections, for load balancers to notice
-    #[arg(
-        long,
-        env = "OMNIGRAPH_SHUTDOWN_DELAY_SECONDS",
-        default_value_t = 0,
-        value_name = "SECONDS"
-    )]
+    #[arg(long, env = "OMNIGRAPH_SHUTDOWN_DELAY_SECONDS", default_value_t = 0, value_name = "SECONDS")]
     pub shutdown_delay_seconds: u64,
 
     /// The token that callers must send. None: everyone is let in.
@@ -158,9 +144,7 @@ impl Config {
     /// # Errors
     /// A token in both places, an empty one, or an unreadable file.
     pub fn read_token(&mut self) -> Result<(), StartError> {
-        let variable = std::env::var(TOKEN_VARIABLE)
-            .ok()
-            .filter(|text| !text.is_empty());
+        let variable = std::env::var(TOKEN_VARIABLE).ok().filter(|text| !text.is_empty());
         if self.token.is_none() {
             self.token = token(variable, self.token_file.as_deref())?;
         }
@@ -174,9 +158,7 @@ impl Config {
     pub fn check(&self) -> Result<(), StartError> {
         let unusable = |e: omnigraph_engine::Error| StartError::Storage(e.message().to_string());
         if self.storage.trim().is_empty() {
-            return Err(StartError::Storage(
-                "the storage address is empty".to_string(),
-            ));
+            return Err(StartError::Storage("the storage address is empty".to_string()));
         }
         let root = graph_root(self.storage_address(), "x").map_err(unusable)?;
         Root::parse(&root).map_err(unusable)?;
@@ -194,11 +176,7 @@ impl Config {
 
     /// How graphs are opened.
     pub fn access(&self) -> Access {
-        if self.read_only {
-            Access::ReadOnly
-        } else {
-            Access::ReadWrite
-        }
+        if self.read_only { Access::ReadOnly } else { Access::ReadWrite }
     }
 
     /// How long calls under way get to finish.
@@ -216,9 +194,7 @@ fn token(variable: Option<String>, file: Option<&Path>) -> Result<Option<Token>,
     let text = match (variable, file) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
-            return Err(StartError::Token(format!(
-                "given by {TOKEN_VARIABLE} and by a file; use one"
-            )));
+            return Err(StartError::Token(format!("given by {TOKEN_VARIABLE} and by a file; use one")));
         }
         (Some(text), None) => text,
         (None, Some(file)) => std::fs::read_to_string(file).map_err(|e| unreadable(file, &e))?,

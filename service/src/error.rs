@@ -27,11 +27,7 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Storage(why) => write!(
-                f,
-                "the storage cannot be used: {}",
-                crate::status::redact(why)
-            ),
+            Self::Storage(why) => write!(f, "the storage cannot be used: {}", crate::status::redact(why)),
             Self::Token(why) => write!(f, "the token is {why}"),
             Self::Log(why) => write!(f, "the log cannot be set up: {why}"),
             Self::Listen(e) => write!(f, "the address cannot be listened on: {e}"),

@@ -22,9 +22,7 @@ pub struct Health {
 impl Health {
     /// Not serving yet, and the service that says so.
     pub async fn new() -> (Self, HealthServer<HealthService>) {
-        let health = Self {
-            reporter: HealthReporter::new(),
-        };
+        let health = Self { reporter: HealthReporter::new() };
         health.set(ServingStatus::NotServing).await;
         let service = HealthService::from_health_reporter(health.reporter.clone());
         (health, HealthServer::new(service))

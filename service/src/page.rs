@@ -72,9 +72,7 @@ impl Listing {
         if token.len() > MAX_PAGE_TOKEN_BYTES {
             return Err(refused("token is too long"));
         }
-        let bytes = URL_SAFE_NO_PAD
-            .decode(token)
-            .map_err(|_| refused("token is damaged"))?;
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| refused("token is damaged"))?;
         let body = match bytes.split_first() {
             Some((&SHAPE, rest)) if rest.len() >= SUM => rest,
             _ => return Err(refused("token is damaged, or of another release")),
@@ -99,11 +97,7 @@ impl Listing {
 
 /// The error for a token that cannot be used.
 pub fn refused(problem: &str) -> Error {
-    Error::new(
-        Reason::InvalidPageToken,
-        format!("the page {problem}; start again without it"),
-    )
-    .with("problem", problem)
+    Error::new(Reason::InvalidPageToken, format!("the page {problem}; start again without it")).with("problem", problem)
 }
 
 /// How many entries a page has: the server's choice for zero, and no more than its maximum.
@@ -121,37 +115,18 @@ mod tests {
     use omnigraph_proto::v1::ListCommitsRequest;
 
     fn listing(rpc: &str, branch: &str) -> Listing {
-        Listing::new(
-            rpc,
-            &ListCommitsRequest {
-                graph: "g".into(),
-                branch: branch.into(),
-                ..Default::default()
-            },
-        )
+        Listing::new(rpc, &ListCommitsRequest { graph: "g".into(), branch: branch.into(), ..Default::default() })
     }
 
     fn position() -> Position {
-        let read = Some(CommitRef {
-            id: "C".into(),
-            manifest_version: 3,
-            ..CommitRef::default()
-        });
-        Position {
-            read,
-            after: "Ω/\u{0}".into(),
-            done: u64::MAX,
-            manifest_branch: "L".into(),
-        }
+        let read = Some(CommitRef { id: "C".into(), manifest_version: 3, ..CommitRef::default() });
+        Position { read, after: "Ω/\u{0}".into(), done: u64::MAX, manifest_branch: "L".into() }
     }
 
     #[test]
     fn positions_come_back_to_their_request() {
         let token = listing("ListCommits", "a").seal(&position());
-        assert_eq!(
-            listing("ListCommits", "a").open(&token).unwrap(),
-            Some(position())
-        );
+        assert_eq!(listing("ListCommits", "a").open(&token).unwrap(), Some(position()));
         assert_eq!(listing("ListCommits", "a").open("").unwrap(), None);
     }
 
@@ -159,19 +134,12 @@ mod tests {
     fn foreign_and_damaged_tokens_are_refused() {
         let token = listing("ListCommits", "a").seal(&position());
         for other in [listing("ListCommits", "b"), listing("ListBranches", "a")] {
-            assert_eq!(
-                other.open(&token).unwrap_err().reason(),
-                Reason::InvalidPageToken
-            );
+            assert_eq!(other.open(&token).unwrap_err().reason(), Reason::InvalidPageToken);
         }
         let own = listing("ListCommits", "a");
         let long = "A".repeat(MAX_PAGE_TOKEN_BYTES + 1);
         for bad in ["A", "%%", "AAAA", long.as_str(), &token[..token.len() - 2]] {
-            assert_eq!(
-                own.open(bad).unwrap_err().reason(),
-                Reason::InvalidPageToken,
-                "{bad}"
-            );
+            assert_eq!(own.open(bad).unwrap_err().reason(), Reason::InvalidPageToken, "{bad}");
         }
         for at in 0..token.len() {
             let mut bytes = token.clone().into_bytes();
@@ -183,9 +151,6 @@ mod tests {
 
     #[test]
     fn pages_have_a_size() {
-        assert_eq!(
-            (size(0), size(1), size(u32::MAX)),
-            (DEFAULT_PAGE_SIZE, 1, MAX_PAGE_SIZE)
-        );
+        assert_eq!((size(0), size(1), size(u32::MAX)), (DEFAULT_PAGE_SIZE, 1, MAX_PAGE_SIZE));
     }
 }

@@ -21,9 +21,7 @@ use crate::api::Api;
 use crate::config::Config;
 use crate::error::StartError;
 use crate::health::Health;
-use crate::limits::{
-    KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT, MAX_FLIGHT_MESSAGE_BYTES, STREAM_WINDOW_BYTES,
-};
+use crate::limits::{KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT, MAX_FLIGHT_MESSAGE_BYTES, STREAM_WINDOW_BYTES};
 use crate::middleware::Around;
 use crate::middleware::auth::RequireToken;
 use crate::middleware::deadline::HonourDeadline;
@@ -60,19 +58,14 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::bind`].
-    pub async fn bind_with(
-        mut config: Config,
-        options: EngineOptions,
-    ) -> Result<Running, StartError> {
+    pub async fn bind_with(mut config: Config, options: EngineOptions) -> Result<Running, StartError> {
         config.check()?;
         config.read_token()?;
         let state = State::new(&config, options.clone());
         if config.strict {
             open_all(&state).await?;
         }
-        let listener = TcpListener::bind(config.listen)
-            .await
-            .map_err(StartError::Listen)?;
+        let listener = TcpListener::bind(config.listen).await.map_err(StartError::Listen)?;
         let local_addr = listener.local_addr().map_err(StartError::Listen)?;
         let (health, health_service) = Health::new().await;
         let routes = routes(&config, Api::new(state.clone()), health_service)?;
@@ -87,14 +80,7 @@ impl Server {
         let stop = CancellationToken::new();
         // From here on, giving up stops what runs.
         let guard = stop.clone().drop_guard();
-        let task = tokio::spawn(run(
-            config.clone(),
-            options,
-            routes,
-            listener,
-            plan,
-            stop.clone(),
-        ));
+        let task = tokio::spawn(run(config.clone(), options, routes, listener, plan, stop.clone()));
         health.serving().await;
         if let Some(file) = &config.port_file {
             write_port(file, local_addr.port()).await?;
@@ -103,12 +89,7 @@ impl Server {
             tracing::warn!(address = %local_addr, "anyone who can reach this server is let in: it has no token");
         }
         tracing::info!(address = %local_addr, read_only = config.read_only, "serving");
-        Ok(Running {
-            local_addr,
-            _stop_when_dropped: guard,
-            stop,
-            task,
-        })
+        Ok(Running { local_addr, _stop_when_dropped: guard, stop, task })
     }
 }
 
@@ -130,9 +111,7 @@ impl Running {
     /// The server had stopped by itself.
     pub async fn shutdown(self) -> Result<(), StartError> {
         self.stop.cancel();
-        self.task
-            .await
-            .unwrap_or_else(|e| Err(StartError::Serve(e.to_string())))
+        self.task.await.unwrap_or_else(|e| Err(StartError::Serve(e.to_string())))
     }
 
     /// Runs until `signal`, then shuts down; earlier if the server stops by itself.
@@ -174,10 +153,7 @@ async fn run(
         .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
         .layer(around)
         .add_routes(routes)
-        .serve_with_incoming_shutdown(
-            connection::accept(listener, plan.cut.clone()),
-            refused.cancelled_owned(),
-        );
+        .serve_with_incoming_shutdown(connection::accept(listener, plan.cut.clone()), refused.cancelled_owned());
     let mut served = Box::pin(serving);
     tokio::select! {
         ended = &mut served => {
@@ -230,15 +206,9 @@ where
 /// Opens every graph, for a server that had rather not start than serve some of them.
 async fn open_all(state: &State) -> Result<(), StartError> {
     let unusable = |id: &str, e: &omnigraph_engine::Error| {
-        StartError::Graph(format!(
-            "graph {id:?} cannot be opened: {}",
-            crate::status::as_answer(e).1
-        ))
+        StartError::Graph(format!("graph {id:?} cannot be opened: {}", crate::status::as_answer(e).1))
     };
-    let graphs = state
-        .list()
-        .await
-        .map_err(|e| StartError::Storage(e.message().to_string()))?;
+    let graphs = state.list().await.map_err(|e| StartError::Storage(e.message().to_string()))?;
     for (id, known) in graphs {
         if let Known::Quarantined(e) = &known {
             return Err(unusable(&id, e));
@@ -252,10 +222,6 @@ async fn open_all(state: &State) -> Result<(), StartError> {
 async fn write_port(file: &Path, port: u16) -> Result<(), StartError> {
     let mut staged = file.as_os_str().to_owned();
     staged.push(".tmp");
-    tokio::fs::write(&staged, format!("{port}\n"))
-        .await
-        .map_err(StartError::PortFile)?;
-    tokio::fs::rename(&staged, file)
-        .await
-        .map_err(StartError::PortFile)
+    tokio::fs::write(&staged, format!("{port}\n")).await.map_err(StartError::PortFile)?;
+    tokio::fs::rename(&staged, file).await.map_err(StartError::PortFile)
 }

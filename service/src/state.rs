@@ -84,9 +84,7 @@ impl State {
             spool_dir: config.spool_dir.clone().unwrap_or_else(std::env::temp_dir),
             max_load_bytes: config.max_load_bytes,
         };
-        Self {
-            inner: Arc::new(inner),
-        }
+        Self { inner: Arc::new(inner) }
     }
 
     /// The engine.
@@ -129,18 +127,14 @@ impl State {
             Err(e) if quarantines(&e) => {
                 tracing::warn!(graph = id, reason = %e.reason(), error = %e, "a graph cannot be opened");
                 let until = Instant::now() + QUARANTINE;
-                *slot = Slot::Quarantined {
-                    why: e.clone(),
-                    until,
-                };
+                *slot = Slot::Quarantined { why: e.clone(), until };
                 Err(e)
             }
             Err(e) => {
                 *slot = Slot::Unknown;
                 drop(slot);
                 // Nothing is remembered of names that nobody uses.
-                self.slots()
-                    .retain(|name, slot| name != id || Arc::strong_count(slot) > 1);
+                self.slots().retain(|name, slot| name != id || Arc::strong_count(slot) > 1);
                 Err(not_found_by_id(e, id))
             }
         }
@@ -164,11 +158,7 @@ impl State {
     pub async fn list(&self) -> Result<BTreeMap<String, Known>> {
         let stored = listing::graphs(&self.inner.storage).await?;
         let slots = self.slots().clone();
-        let mut out: BTreeMap<String, Known> = stored
-            .into_iter()
-            .flatten()
-            .map(|id| (id, Known::Unknown))
-            .collect();
+        let mut out: BTreeMap<String, Known> = stored.into_iter().flatten().map(|id| (id, Known::Unknown)).collect();
         for (id, slot) in slots {
             // One that is being opened right now is not known yet.
             let Ok(slot) = slot.try_lock() else { continue };
@@ -225,30 +215,19 @@ impl State {
     /// # Errors
     /// [`Reason::StoreUnavailable`] if the folder cannot be written.
     pub fn spool(&self) -> Result<Spool> {
-        Spool::create(
-            &self.inner.spool_dir,
-            self.inner.budget.clone(),
-            self.inner.max_load_bytes,
-        )
+        Spool::create(&self.inner.spool_dir, self.inner.budget.clone(), self.inner.max_load_bytes)
     }
 
     fn slots(&self) -> MutexGuard<'_, HashMap<String, Arc<tokio::sync::Mutex<Slot>>>> {
         // Every change of the map is a single step, so a panic elsewhere left it whole.
-        self.inner
-            .graphs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.inner.graphs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The one spelling of a storage that the engine uses for what is in it, so that answers agree.
 fn canonical(storage: &str) -> String {
     let sample = graph_root(storage, "x").and_then(|root| Root::parse(&root));
-    let found = sample.ok().and_then(|root| {
-        root.uri()
-            .strip_suffix("/graphs/x.omni")
-            .map(str::to_string)
-    });
+    let found = sample.ok().and_then(|root| root.uri().strip_suffix("/graphs/x.omni").map(str::to_string));
     found.unwrap_or_else(|| storage.to_string())
 }
 
@@ -256,10 +235,7 @@ fn canonical(storage: &str) -> String {
 fn quarantines(error: &Error) -> bool {
     match error.reason() {
         Reason::InvalidName | Reason::GraphNotFound => false,
-        _ => matches!(
-            error.kind(),
-            Kind::FailedPrecondition | Kind::Data | Kind::Invalid | Kind::Unimplemented
-        ),
+        _ => matches!(error.kind(), Kind::FailedPrecondition | Kind::Data | Kind::Invalid | Kind::Unimplemented),
     }
 }
 
@@ -268,11 +244,7 @@ fn not_found_by_id(error: Error, id: &str) -> Error {
     if error.reason() != Reason::GraphNotFound {
         return error;
     }
-    Error::new(
-        Reason::GraphNotFound,
-        format!("there is no graph {id:?} on this server"),
-    )
-    .with("graph", id)
+    Error::new(Reason::GraphNotFound, format!("there is no graph {id:?} on this server")).with("graph", id)
 }
 
 #[cfg(test)]
@@ -286,20 +258,10 @@ mod tests {
     #[test]
     fn ids_become_addresses_or_are_refused() {
         let state = state("s3://bucket/x/");
-        assert_eq!(
-            state.root("social").unwrap(),
-            "s3://bucket/x/graphs/social.omni"
-        );
-        assert_eq!(
-            state.root("").unwrap_err().reason(),
-            Reason::InvalidArgument
-        );
+        assert_eq!(state.root("social").unwrap(), "s3://bucket/x/graphs/social.omni");
+        assert_eq!(state.root("").unwrap_err().reason(), Reason::InvalidArgument);
         for bad in ["..", "a/b", "Social", "%2e", "ü"] {
-            assert_eq!(
-                state.root(bad).unwrap_err().reason(),
-                Reason::InvalidName,
-                "{bad}"
-            );
+            assert_eq!(state.root(bad).unwrap_err().reason(), Reason::InvalidName, "{bad}");
         }
     }
 
@@ -323,8 +285,7 @@ mod tests {
         let (tell, told) = tokio::sync::oneshot::channel();
         let write = state.finish(async move {
             tokio::task::yield_now().await;
-            tell.send(())
-                .map_err(|()| Error::internal("nobody listens"))
+            tell.send(()).map_err(|()| Error::internal("nobody listens"))
         });
         drop(tokio::time::timeout(std::time::Duration::ZERO, write).await);
         told.await.unwrap();
@@ -334,9 +295,7 @@ mod tests {
     #[tokio::test]
     async fn a_write_that_breaks_down_is_a_fault() {
         let state = state("data");
-        let broken = state
-            .finish(async { panic!("on purpose") as Result<()> })
-            .await;
+        let broken = state.finish(async { panic!("on purpose") as Result<()> }).await;
         assert_eq!(broken.unwrap_err().reason(), Reason::Internal);
     }
 }

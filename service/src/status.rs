@@ -17,9 +17,7 @@ use omnigraph_proto::v1::ErrorReason;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
-use crate::limits::{
-    MAX_STATUS_DETAIL_BYTES, MAX_STATUS_MESSAGE_BYTES, MAX_STATUS_VALUE_BYTES, RETRY_DELAY,
-};
+use crate::limits::{MAX_STATUS_DETAIL_BYTES, MAX_STATUS_MESSAGE_BYTES, MAX_STATUS_VALUE_BYTES, RETRY_DELAY};
 use crate::middleware::request_id;
 
 pub use redact::redact;
@@ -39,26 +37,15 @@ pub fn from_error(error: Error) -> Status {
         message = format!("the server met a fault; its log tells more under the request id {id:?}");
         metadata = HashMap::from([("trace_id".to_string(), id)]);
     }
-    let retry = error
-        .retry_delay()
-        .or_else(|| waiting_helps(reason).then_some(RETRY_DELAY));
+    let retry = error.retry_delay().or_else(|| waiting_helps(reason).then_some(RETRY_DELAY));
     let tell = |text: &str| told(error.reason(), text);
-    let violations = error
-        .violations()
-        .iter()
-        .map(|v| (v.field.as_str(), tell(&v.description)));
+    let violations = error.violations().iter().map(|v| (v.field.as_str(), tell(&v.description)));
     build(reason, &message, metadata, retry, violations.collect())
 }
 
 /// What a caller may know of an error that is part of an answer: its reason and its text.
 pub fn as_answer(error: &Error) -> (ErrorReason, String) {
-    (
-        reason(error.reason()),
-        clip(
-            &told(error.reason(), error.message()),
-            MAX_STATUS_MESSAGE_BYTES,
-        ),
-    )
+    (reason(error.reason()), clip(&told(error.reason(), error.message()), MAX_STATUS_MESSAGE_BYTES))
 }
 
 /// The rpc is part of the contract and not offered. `rpc` is `package.Service/Method`.
@@ -70,34 +57,19 @@ pub fn not_implemented(rpc: &str) -> Status {
 /// The call carries no usable credentials.
 pub fn unauthenticated() -> Status {
     let what = "send the server's token in the `authorization` header, as `Bearer <token>`";
-    plain(
-        ErrorReason::Unauthenticated,
-        what,
-        &[("scheme", "bearer")],
-        None,
-    )
+    plain(ErrorReason::Unauthenticated, what, &[("scheme", "bearer")], None)
 }
 
 /// The server has too much to do at the moment.
 pub fn overloaded(limit: &str, max: u64) -> Status {
     let what = format!("the server is at its limit {limit} of {max}; try again a little later");
     let max = max.to_string();
-    plain(
-        ErrorReason::Overloaded,
-        &what,
-        &[("limit", limit), ("max", &max)],
-        Some(RETRY_DELAY),
-    )
+    plain(ErrorReason::Overloaded, &what, &[("limit", limit), ("max", &max)], Some(RETRY_DELAY))
 }
 
 /// The request is larger than a fixed limit allows.
 pub fn limit_exceeded(limit: &str, value: &str, max: &str, what: &str) -> Status {
-    plain(
-        ErrorReason::LimitExceeded,
-        what,
-        &[("limit", limit), ("value", value), ("max", max)],
-        None,
-    )
+    plain(ErrorReason::LimitExceeded, what, &[("limit", limit), ("value", value), ("max", max)], None)
 }
 
 /// A request that is no message of its type.
@@ -108,32 +80,17 @@ pub fn undecodable(problem: &str) -> Status {
 
 /// The caller's deadline has passed. A write that was under way may still be finished.
 pub fn deadline_exceeded() -> Status {
-    Status::deadline_exceeded(
-        "the call's deadline has passed; a write may still be finished, look it up",
-    )
+    Status::deadline_exceeded("the call's deadline has passed; a write may still be finished, look it up")
 }
 
 /// The server shuts down and takes no further calls.
 pub fn shutting_down() -> Status {
     let what = "the server is shutting down; try another, or try again";
-    plain(
-        ErrorReason::StoreUnavailable,
-        what,
-        &[("operation", "serve"), ("path", "")],
-        Some(RETRY_DELAY),
-    )
+    plain(ErrorReason::StoreUnavailable, what, &[("operation", "serve"), ("path", "")], Some(RETRY_DELAY))
 }
 
-fn plain(
-    reason: ErrorReason,
-    message: &str,
-    facts: &[(&str, &str)],
-    retry: Option<Duration>,
-) -> Status {
-    let metadata = facts
-        .iter()
-        .map(|(k, v)| ((*k).to_string(), (*v).to_string()))
-        .collect();
+fn plain(reason: ErrorReason, message: &str, facts: &[(&str, &str)], retry: Option<Duration>) -> Status {
+    let metadata = facts.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
     build(reason, message, metadata, retry, Vec::new())
 }
 
@@ -146,10 +103,7 @@ fn build(
 ) -> Status {
     let clipped = |(key, value): (String, String)| (key, clip(&value, MAX_STATUS_VALUE_BYTES));
     let metadata: HashMap<_, _> = metadata.into_iter().map(clipped).collect();
-    let mut spent: usize = metadata
-        .iter()
-        .map(|(k, v)| k.len() + v.len() + FRAMING)
-        .sum();
+    let mut spent: usize = metadata.iter().map(|(k, v)| k.len() + v.len() + FRAMING).sum();
     let mut details = ErrorDetails::with_error_info(reason.reason(), ERROR_DOMAIN, metadata);
     if retry.is_some() {
         details.set_retry_info(retry);
@@ -167,11 +121,7 @@ fn build(
     if !listed.is_empty() {
         details.set_bad_request(listed);
     }
-    Status::with_error_details(
-        code(reason),
-        clip(message, MAX_STATUS_MESSAGE_BYTES),
-        details,
-    )
+    Status::with_error_details(code(reason), clip(message, MAX_STATUS_MESSAGE_BYTES), details)
 }
 
 /// A text as a caller may see it. What speaks of the request is the caller's own; what may quote the storage
@@ -213,10 +163,7 @@ fn reason(reason: Reason) -> ErrorReason {
 
 fn waiting_helps(reason: ErrorReason) -> bool {
     use ErrorReason as R;
-    matches!(
-        reason,
-        R::StoreUnavailable | R::Overloaded | R::TooMuchContention
-    )
+    matches!(reason, R::StoreUnavailable | R::Overloaded | R::TooMuchContention)
 }
 
 /// The error and its causes, for the log.
@@ -237,10 +184,7 @@ fn clip(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_string();
     }
-    let end = (0..=max.saturating_sub(MARK.len()))
-        .rev()
-        .find(|i| text.is_char_boundary(*i))
-        .unwrap_or(0);
+    let end = (0..=max.saturating_sub(MARK.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
     format!("{}{MARK}", &text[..end])
 }
 

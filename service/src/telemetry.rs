@@ -24,13 +24,9 @@ pub enum LogFormat {
 /// Directives that make no sense, or a log that is set up already.
 pub fn start(config: &Config) -> Result<(), StartError> {
     let filter = EnvFilter::try_new(&config.log).map_err(|e| StartError::Log(e.to_string()))?;
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match config.log_format {
-        LogFormat::Text => builder
-            .with_ansi(std::io::stderr().is_terminal())
-            .try_init(),
+        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
     started.map_err(|e| StartError::Log(e.to_string()))

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use omnigraph_engine::data::{Compression, InputFormat};
-use omnigraph_engine::model::{Actor, LoadMode, ReadSelector, Receipt, WriteOptions};
 use omnigraph_engine::failpoint::FaultPlan;
+use omnigraph_engine::model::{Actor, LoadMode, ReadSelector, Receipt, WriteOptions};
 use omnigraph_engine::write::load::{LoadBytes, LoadSource};
 use omnigraph_engine::{Engine, EngineOptions, Graph, Result};
 

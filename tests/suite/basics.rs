@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use omnigraph_engine::model::{Change, EdgePolicy, EntityWrite, LoadMode, Predicate, Target, TypeRef, Value, WriteOptions};
 use omnigraph_engine::model::{Actor, CompareOp, ReadSelector};
+use omnigraph_engine::model::{
+    Change, EdgePolicy, EntityWrite, LoadMode, Predicate, Target, TypeRef, Value, WriteOptions,
+};
 use omnigraph_engine::{Access, Reason};
 use omnigraph_tests::{SOCIAL, content, create, engine, graph, head, knows, load, memory_root, person};
 
@@ -82,7 +84,8 @@ async fn mutations_see_their_own_effects_and_are_one_commit() {
     assert_eq!(g.commits("main", None, 10).await.unwrap().len(), 2);
     assert!(receipt.changed);
     // Deleting a node takes its edges along, in the same commit.
-    let delete = Change::Delete { type_ref: p.clone(), target: Target::Ids(vec!["ada".into()]), edges: EdgePolicy::Cascade };
+    let delete =
+        Change::Delete { type_ref: p.clone(), target: Target::Ids(vec!["ada".into()]), edges: EdgePolicy::Cascade };
     let receipt = g.mutate(vec![delete.clone()], &WriteOptions::default()).await.unwrap();
     let deleted: u64 = receipt.commit.counts.iter().map(|c| c.deleted).sum();
     assert_eq!(deleted, 2);
@@ -101,7 +104,8 @@ async fn updates_and_deletes_by_predicate_count_each_row_once() {
     let input: String = (0..50).map(|n| person(&format!("p{n}"), n)).collect();
     load(&g, "main", LoadMode::Append, &input).await.unwrap();
     let p = TypeRef::node("Person");
-    let older = |n: i64| Target::Where(Predicate::Compare { property: "age".into(), op: CompareOp::Ge, value: Value::I64(n) });
+    let older =
+        |n: i64| Target::Where(Predicate::Compare { property: "age".into(), op: CompareOp::Ge, value: Value::I64(n) });
     let delete = |t| Change::Delete { type_ref: p.clone(), target: t, edges: EdgePolicy::Cascade };
     let receipt = g.mutate(vec![delete(older(40)), delete(older(30))], &WriteOptions::default()).await.unwrap();
     assert_eq!(receipt.commit.counts[0].deleted, 20);
@@ -120,12 +124,18 @@ async fn wrong_input_is_refused_whole_with_the_reason() {
     let g = graph("basics", SOCIAL).await.unwrap();
     load(&g, "main", LoadMode::Append, &(person("ada", 1) + &person("bob", 2) + &knows("ada", "bob"))).await.unwrap();
     let before = g.snapshot(&head("main")).await.unwrap().head().to_string();
-    let mail = |slug: &str, mail: &str| format!("{{\"type\":\"Person\",\"data\":{{\"slug\":\"{slug}\",\"email\":\"{mail}\"}}}}\n");
+    let mail = |slug: &str, mail: &str| {
+        format!("{{\"type\":\"Person\",\"data\":{{\"slug\":\"{slug}\",\"email\":\"{mail}\"}}}}\n")
+    };
     let cases = [
         (LoadMode::Append, person("ada", 3), Reason::KeyConflict),
         (LoadMode::Append, person("x", 3) + &person("x", 4), Reason::DuplicateKeyInInput),
         (LoadMode::Merge, person("x", 3) + &person("x", 4), Reason::DuplicateKeyInInput),
-        (LoadMode::Overwrite, person("ada", 1) + &person("bob", 1) + &person("x", 3) + &person("x", 4), Reason::DuplicateKeyInInput),
+        (
+            LoadMode::Overwrite,
+            person("ada", 1) + &person("bob", 1) + &person("x", 3) + &person("x", 4),
+            Reason::DuplicateKeyInInput,
+        ),
         (LoadMode::Append, person("x", 151), Reason::RangeViolation),
         (LoadMode::Append, knows("ada", "nobody"), Reason::EndpointMissing),
         (LoadMode::Append, knows("ada", "bob"), Reason::UniqueViolation),
@@ -147,7 +157,14 @@ async fn wrong_input_is_refused_whole_with_the_reason() {
 #[tokio::test]
 async fn an_overwrite_replaces_the_named_types_only() {
     let g = graph("basics", SOCIAL).await.unwrap();
-    load(&g, "main", LoadMode::Append, &(person("a", 1) + &person("b", 2) + "{\"type\":\"Note\",\"data\":{\"text\":\"n\"}}")).await.unwrap();
+    load(
+        &g,
+        "main",
+        LoadMode::Append,
+        &(person("a", 1) + &person("b", 2) + "{\"type\":\"Note\",\"data\":{\"text\":\"n\"}}"),
+    )
+    .await
+    .unwrap();
     load(&g, "main", LoadMode::Overwrite, &(person("c", 3) + &knows("c", "c"))).await.unwrap();
     let lines = content(&g, &head("main")).await.unwrap();
     assert_eq!(lines.len(), 3, "{lines:?}");
@@ -192,7 +209,8 @@ async fn branches_are_isolated_and_remember_where_they_came_from() {
 #[tokio::test]
 async fn every_retained_state_can_be_read_by_commit_version_and_time() {
     let g = graph("basics", SOCIAL).await.unwrap();
-    let mut states = vec![(g.commits("main", None, 1).await.unwrap()[0].clone(), content(&g, &head("main")).await.unwrap())];
+    let mut states =
+        vec![(g.commits("main", None, 1).await.unwrap()[0].clone(), content(&g, &head("main")).await.unwrap())];
     for n in 0..20 {
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         let receipt = load(&g, "main", LoadMode::Append, &person(&format!("p{n}"), n)).await.unwrap();
@@ -258,9 +276,9 @@ async fn concurrent_writers_in_and_across_processes_make_one_chain() {
     let mut tasks = Vec::new();
     for n in 0..16 {
         let graph = if n % 2 == 0 { g.clone() } else { other.clone() };
-        tasks.push(tokio::spawn(async move {
-            load(&graph, "main", LoadMode::Append, &person(&format!("p{n}"), n)).await
-        }));
+        tasks.push(tokio::spawn(
+            async move { load(&graph, "main", LoadMode::Append, &person(&format!("p{n}"), n)).await },
+        ));
     }
     for task in tasks {
         task.await.unwrap().unwrap();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use omnigraph_engine::model::{Actor, Change, EntityWrite, LoadMode, TypeRef, Value, WriteOptions};
 use omnigraph_engine::failpoint::{FaultPlan, Requests};
+use omnigraph_engine::model::{Actor, Change, EntityWrite, LoadMode, TypeRef, Value, WriteOptions};
 use omnigraph_engine::{Access, Graph};
 use omnigraph_tests::{SOCIAL, create, engine_with, head, load, memory_root, person};
 
@@ -85,7 +85,8 @@ async fn small_writes_cost_the_same_at_any_depth() {
             graph.mutate(insert(&format!("f{n}"), 0), &WriteOptions::default()).await.unwrap();
         }
         let m = measure(&plan, &graph, tag).await;
-        writeln!(table, "{depth:>5}  {:>7}  {:>6}  {:>6}  {:>14}", m.resolve, m.insert, m.upsert, m.manifest_bytes).unwrap();
+        writeln!(table, "{depth:>5}  {:>7}  {:>6}  {:>6}  {:>14}", m.resolve, m.insert, m.upsert, m.manifest_bytes)
+            .unwrap();
         measured.push(m);
     }
     println!("{table}");

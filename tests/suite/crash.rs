@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
-use omnigraph_engine::model::{Actor, Change, EdgePolicy, EntityWrite, LoadMode, Target, TypeRef, Value, WriteOptions};
 use omnigraph_engine::failpoint::FaultPlan;
+use omnigraph_engine::model::{Actor, Change, EdgePolicy, EntityWrite, LoadMode, Target, TypeRef, Value, WriteOptions};
 use omnigraph_engine::{Access, Graph, Reason, Result};
 use omnigraph_tests::{SOCIAL, content, create, engine, engine_with, head, knows, load, memory_root, person};
 
@@ -49,7 +49,11 @@ fn mixed() -> Vec<Change> {
     vec![
         Change::Insert(person("m")),
         Change::Insert(edge),
-        Change::Delete { type_ref: TypeRef::node("Person"), target: Target::Ids(vec!["a".into()]), edges: EdgePolicy::Cascade },
+        Change::Delete {
+            type_ref: TypeRef::node("Person"),
+            target: Target::Ids(vec!["a".into()]),
+            edges: EdgePolicy::Cascade,
+        },
     ]
 }
 
@@ -57,14 +61,54 @@ const SEED: &str = "{\"type\":\"Person\",\"data\":{\"slug\":\"a\"}}\n{\"type\":\
 
 fn cases() -> Vec<Case> {
     vec![
-        Case { name: "append, one table, first write", before: "", branch: "main", run: step!(g => load(g, "main", LoadMode::Append, "{\"type\":\"Person\",\"data\":{\"slug\":\"x\"}}")) },
-        Case { name: "append, three tables", before: SEED, branch: "main", run: step!(g => async move { load(g, "main", LoadMode::Append, &three()).await }) },
-        Case { name: "merge", before: SEED, branch: "main", run: step!(g => async move { load(g, "main", LoadMode::Merge, &(person("a", 5) + &person("z", 6))).await }) },
-        Case { name: "overwrite", before: SEED, branch: "main", run: step!(g => async move { load(g, "main", LoadMode::Overwrite, &(person("q", 5) + &knows("q", "q"))).await }) },
-        Case { name: "mutate", before: SEED, branch: "main", run: step!(g => async move { g.mutate(mixed(), &WriteOptions::default()).await }) },
-        Case { name: "first write on a branch", before: SEED, branch: "b", run: step!(g => async move { load(g, "b", LoadMode::Merge, &(person("a", 5) + &person("z", 6))).await }) },
-        Case { name: "branch create", before: SEED, branch: "new", run: step!(g => async move { g.create_branch("new", &head("main"), &Actor::default()).await }) },
-        Case { name: "branch delete", before: SEED, branch: "b", run: step!(g => async move { g.delete_branch("b", false, &Actor::default()).await }) },
+        Case {
+            name: "append, one table, first write",
+            before: "",
+            branch: "main",
+            run: step!(g => load(g, "main", LoadMode::Append, "{\"type\":\"Person\",\"data\":{\"slug\":\"x\"}}")),
+        },
+        Case {
+            name: "append, three tables",
+            before: SEED,
+            branch: "main",
+            run: step!(g => async move { load(g, "main", LoadMode::Append, &three()).await }),
+        },
+        Case {
+            name: "merge",
+            before: SEED,
+            branch: "main",
+            run: step!(g => async move { load(g, "main", LoadMode::Merge, &(person("a", 5) + &person("z", 6))).await }),
+        },
+        Case {
+            name: "overwrite",
+            before: SEED,
+            branch: "main",
+            run: step!(g => async move { load(g, "main", LoadMode::Overwrite, &(person("q", 5) + &knows("q", "q"))).await }),
+        },
+        Case {
+            name: "mutate",
+            before: SEED,
+            branch: "main",
+            run: step!(g => async move { g.mutate(mixed(), &WriteOptions::default()).await }),
+        },
+        Case {
+            name: "first write on a branch",
+            before: SEED,
+            branch: "b",
+            run: step!(g => async move { load(g, "b", LoadMode::Merge, &(person("a", 5) + &person("z", 6))).await }),
+        },
+        Case {
+            name: "branch create",
+            before: SEED,
+            branch: "new",
+            run: step!(g => async move { g.create_branch("new", &head("main"), &Actor::default()).await }),
+        },
+        Case {
+            name: "branch delete",
+            before: SEED,
+            branch: "b",
+            run: step!(g => async move { g.delete_branch("b", false, &Actor::default()).await }),
+        },
     ]
 }
 
@@ -130,9 +174,13 @@ async fn survivors(case: &Case, k: u64, lands: bool) -> bool {
     assert!(after == before || after == reference, "{label}: half visible: {after:#?}");
     // The process that watched all along sees the same and goes on without being opened again.
     assert_eq!(anonymous(state(&witness, case.branch).await), after, "{label}");
-    load(&witness, "main", LoadMode::Merge, &person("next", 1)).await.unwrap_or_else(|e| panic!("{label}: next write: {e}"));
+    load(&witness, "main", LoadMode::Merge, &person("next", 1))
+        .await
+        .unwrap_or_else(|e| panic!("{label}: next write: {e}"));
     if after.is_some() && case.branch != "main" {
-        load(&witness, case.branch, LoadMode::Merge, &person("next", 1)).await.unwrap_or_else(|e| panic!("{label}: next write: {e}"));
+        load(&witness, case.branch, LoadMode::Merge, &person("next", 1))
+            .await
+            .unwrap_or_else(|e| panic!("{label}: next write: {e}"));
     }
     if after == before && case.branch != "new" {
         // What did not happen can be done now.
@@ -206,7 +254,9 @@ async fn a_store_that_fails_once_costs_at_most_one_error_and_no_restart() {
                 let outcome = (case.run)(&graph).await;
                 plan.disarm();
                 let label = format!("{} fails once at {k}, landed: {lands}: {outcome:?}", case.name);
-                load(&graph, "main", LoadMode::Merge, &person("next", 1)).await.unwrap_or_else(|e| panic!("{label}: next write: {e}"));
+                load(&graph, "main", LoadMode::Merge, &person("next", 1))
+                    .await
+                    .unwrap_or_else(|e| panic!("{label}: next write: {e}"));
                 let report = graph.verify().await.unwrap();
                 assert!(report.is_clean(), "{label}: {:#?}", report.problems);
                 if !plan.fired() {

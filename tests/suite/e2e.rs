@@ -202,7 +202,8 @@ async fn tokens_are_checked_and_unbuilt_calls_say_so() {
     assert!(!format!("{error:?}").contains("s3cret"));
     let client = Client::builder(server.uri()).token("s3cret").connect().await.unwrap();
     let graph = social(&client).await;
-    let unbuilt = graph.raw().branch().merge_branch(omnigraph_client::proto::MergeBranchRequest::default()).await.unwrap_err();
+    let unbuilt =
+        graph.raw().branch().merge_branch(omnigraph_client::proto::MergeBranchRequest::default()).await.unwrap_err();
     assert_eq!(unbuilt.code(), tonic::Code::Unimplemented);
     server.shutdown().await.unwrap();
 }
@@ -213,11 +214,8 @@ async fn edges_can_be_written_and_filtered_by_their_ends() {
     let graph = social(&client).await;
     let people: String = ["a", "b", "c", "d"].iter().map(|s| person(s, 1)).collect();
     graph.load(LoadSource::from(people)).send().await.unwrap();
-    let write = graph
-        .mutate()
-        .insert(edge("Knows", "a", "b"))
-        .insert(edge("Knows", "a", "c"))
-        .insert(edge("Knows", "d", "b"));
+    let write =
+        graph.mutate().insert(edge("Knows", "a", "b")).insert(edge("Knows", "a", "c")).insert(edge("Knows", "d", "b"));
     write.send().await.unwrap();
     let both = prop("src").eq("a").and(prop("dst").eq("b"));
     let gone = graph.mutate().delete(Target::matching(TypeRef::edge("Knows"), both)).send().await.unwrap();

@@ -82,7 +82,12 @@ async fn every_type_survives_mutation_export_load_and_upsert() {
         check(copy.clone()).await;
     }
     // Touching one property leaves the others as they are.
-    let touch = |n: usize| insert(&format!("t{n}"), BTreeMap::from([("order".to_string(), values(n).get("order").cloned().unwrap_or(Value::Null))]));
+    let touch = |n: usize| {
+        insert(
+            &format!("t{n}"),
+            BTreeMap::from([("order".to_string(), values(n).get("order").cloned().unwrap_or(Value::Null))]),
+        )
+    };
     g.mutate(vec![touch(0), touch(1)], &WriteOptions::default()).await.unwrap();
     check(g.clone()).await;
     assert!(g.verify().await.unwrap().is_clean());

@@ -8,11 +8,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn server(url: &str) -> Settings {
-    Settings {
-        server: Some(url.into()),
-        graph: Some("g".into()),
-        ..Settings::default()
-    }
+    Settings { server: Some(url.into()), graph: Some("g".into()), ..Settings::default() }
 }
 
 fn storage(root: &str) -> Address {
@@ -20,18 +16,10 @@ fn storage(root: &str) -> Address {
 }
 
 fn remote(url: &str, graph: &str) -> Address {
-    Address::Server {
-        url: url.into(),
-        graph: Some(graph.into()),
-    }
+    Address::Server { url: url.into(), graph: Some(graph.into()) }
 }
 
-fn found(
-    scope: &ScopeArgs,
-    settings: &Settings,
-    text: &str,
-    takes: &Words,
-) -> (Address, Vec<String>) {
+fn found(scope: &ScopeArgs, settings: &Settings, text: &str, takes: &Words) -> (Address, Vec<String>) {
     resolve(scope, settings, words(text), takes).unwrap()
 }
 
@@ -40,28 +28,11 @@ fn the_first_word_is_the_target_where_nothing_else_names_one() {
     let (none, scope) = (Settings::default(), ScopeArgs::default());
     let one = Words::exactly(1, "FILE");
     let many = Words::at_least(2, "TYPE ID...");
-    assert_eq!(
-        found(&scope, &none, "g.omni f.jsonl", &one),
-        (storage("g.omni"), words("f.jsonl"))
-    );
-    assert_eq!(
-        found(&scope, &none, "file:./g f", &one),
-        (storage("./g"), words("f"))
-    );
-    assert_eq!(
-        found(&scope, &none, "file:///g f", &one),
-        (storage("file:///g"), words("f"))
-    );
-    assert_eq!(
-        found(&scope, &none, "g Person a b", &many),
-        (storage("g"), words("Person a b"))
-    );
-    assert_eq!(
-        resolve(&scope, &none, words("f.jsonl"), &one)
-            .unwrap_err()
-            .exit(),
-        Exit::Usage
-    );
+    assert_eq!(found(&scope, &none, "g.omni f.jsonl", &one), (storage("g.omni"), words("f.jsonl")));
+    assert_eq!(found(&scope, &none, "file:./g f", &one), (storage("./g"), words("f")));
+    assert_eq!(found(&scope, &none, "file:///g f", &one), (storage("file:///g"), words("f")));
+    assert_eq!(found(&scope, &none, "g Person a b", &many), (storage("g"), words("Person a b")));
+    assert_eq!(resolve(&scope, &none, words("f.jsonl"), &one).unwrap_err().exit(), Exit::Usage);
 }
 
 #[test]
@@ -70,45 +41,20 @@ fn a_configured_place_leaves_the_words_alone_unless_one_is_a_place() {
     let one = Words::exactly(1, "FILE");
     let many = Words::at_least(2, "TYPE ID...");
     let there = remote("http://h:1", "g");
-    assert_eq!(
-        found(&scope, &env, "./f.jsonl", &one),
-        (there.clone(), words("./f.jsonl"))
-    );
-    assert_eq!(
-        found(&scope, &env, "./g f.jsonl", &one),
-        (storage("./g"), words("f.jsonl"))
-    );
-    assert_eq!(
-        found(&scope, &env, "Person a b", &many),
-        (there, words("Person a b"))
-    );
-    assert_eq!(
-        found(&scope, &env, "s3://b/g Person a", &many),
-        (storage("s3://b/g"), words("Person a"))
-    );
+    assert_eq!(found(&scope, &env, "./f.jsonl", &one), (there.clone(), words("./f.jsonl")));
+    assert_eq!(found(&scope, &env, "./g f.jsonl", &one), (storage("./g"), words("f.jsonl")));
+    assert_eq!(found(&scope, &env, "Person a b", &many), (there, words("Person a b")));
+    assert_eq!(found(&scope, &env, "s3://b/g Person a", &many), (storage("s3://b/g"), words("Person a")));
 }
 
 #[test]
 fn servers_are_named_by_flag_or_word() {
     let none = Settings::default();
-    let scope = ScopeArgs {
-        server: Some("http://h:1".into()),
-        graph: Some("x".into()),
-        ..ScopeArgs::default()
-    };
+    let scope = ScopeArgs { server: Some("http://h:1".into()), graph: Some("x".into()), ..ScopeArgs::default() };
     let one = Words::exactly(1, "FILE");
-    assert_eq!(
-        found(&scope, &none, "./f", &one),
-        (remote("http://h:1", "x"), words("./f"))
-    );
-    let scope = ScopeArgs {
-        graph: Some("x".into()),
-        ..ScopeArgs::default()
-    };
-    assert_eq!(
-        found(&scope, &none, "https://h f", &one),
-        (remote("https://h", "x"), words("f"))
-    );
+    assert_eq!(found(&scope, &none, "./f", &one), (remote("http://h:1", "x"), words("./f")));
+    let scope = ScopeArgs { graph: Some("x".into()), ..ScopeArgs::default() };
+    assert_eq!(found(&scope, &none, "https://h f", &one), (remote("https://h", "x"), words("f")));
 }
 
 #[test]
@@ -120,52 +66,17 @@ fn flags_without_a_meaning_are_refused() {
         assert_eq!(failure.exit(), Exit::Usage, "{}", failure.message());
     };
     let some = || Some("x".to_string());
-    refused(
-        ScopeArgs {
-            graph: some(),
-            ..ScopeArgs::default()
-        },
-        "./g f",
-    );
-    refused(
-        ScopeArgs {
-            token: some(),
-            ..ScopeArgs::default()
-        },
-        "./g f",
-    );
-    refused(
-        ScopeArgs {
-            timeout: Some(1),
-            ..ScopeArgs::default()
-        },
-        "./g f",
-    );
-    refused(
-        ScopeArgs {
-            server: some(),
-            cluster: some(),
-            ..ScopeArgs::default()
-        },
-        "f",
-    );
-    refused(
-        ScopeArgs {
-            cluster: some(),
-            ..ScopeArgs::default()
-        },
-        "f",
-    );
+    refused(ScopeArgs { graph: some(), ..ScopeArgs::default() }, "./g f");
+    refused(ScopeArgs { token: some(), ..ScopeArgs::default() }, "./g f");
+    refused(ScopeArgs { timeout: Some(1), ..ScopeArgs::default() }, "./g f");
+    refused(ScopeArgs { server: some(), cluster: some(), ..ScopeArgs::default() }, "f");
+    refused(ScopeArgs { cluster: some(), ..ScopeArgs::default() }, "f");
     refused(ScopeArgs::default(), "./g f extra");
 }
 
 #[test]
 fn graphs_of_a_cluster_have_their_place_below_its_storage() {
-    let scope = ScopeArgs {
-        cluster: Some("s3://b/p/".into()),
-        graph: Some("social".into()),
-        ..ScopeArgs::default()
-    };
+    let scope = ScopeArgs { cluster: Some("s3://b/p/".into()), graph: Some("social".into()), ..ScopeArgs::default() };
     let (address, _) = found(&scope, &Settings::default(), "", &Words::NONE);
     assert_eq!(address, storage("s3://b/p/graphs/social.omni"));
 }
@@ -176,23 +87,13 @@ fn direct_commands_refuse_servers_and_say_what_to_use() {
         resolve_direct("verify", "", scope, settings, words(text), &Words::NONE)
     };
     let none = Settings::default();
-    let flag = ScopeArgs {
-        server: Some("http://h:1".into()),
-        ..ScopeArgs::default()
-    };
-    for failure in [
-        direct(&flag, &none, "").unwrap_err(),
-        direct(&ScopeArgs::default(), &none, "https://h:1").unwrap_err(),
-    ] {
+    let flag = ScopeArgs { server: Some("http://h:1".into()), ..ScopeArgs::default() };
+    for failure in
+        [direct(&flag, &none, "").unwrap_err(), direct(&ScopeArgs::default(), &none, "https://h:1").unwrap_err()]
+    {
         assert_eq!(failure.exit(), Exit::Usage);
-        assert!(
-            failure.message().contains("--cluster"),
-            "{}",
-            failure.message()
-        );
+        assert!(failure.message().contains("--cluster"), "{}", failure.message());
     }
-    let root = direct(&ScopeArgs::default(), &server("http://h:1"), "./g")
-        .unwrap()
-        .0;
+    let root = direct(&ScopeArgs::default(), &server("http://h:1"), "./g").unwrap().0;
     assert_eq!(root, "./g");
 }

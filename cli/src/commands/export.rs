@@ -35,9 +35,7 @@ pub(crate) struct Export {
 
 impl Export {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
-        let (reader, _) = context
-            .reader(&self.scope, &self.version, self.words, &Words::NONE)
-            .await?;
+        let (reader, _) = context.reader(&self.scope, &self.version, self.words, &Words::NONE).await?;
         let chunks = reader.export().await?;
         let progress = Progress::bytes(context, "exporting", None);
         let done = match &self.file {
@@ -51,10 +49,7 @@ impl Export {
     }
 }
 
-async fn to_stdout(
-    mut chunks: BoxStream<'static, Result<Bytes>>,
-    progress: &Progress,
-) -> Result<()> {
+async fn to_stdout(mut chunks: BoxStream<'static, Result<Bytes>>, progress: &Progress) -> Result<()> {
     let mut answer = Answer::new();
     while let Some(chunk) = chunks.try_next().await? {
         answer.bytes(&chunk)?;
@@ -64,11 +59,7 @@ async fn to_stdout(
 }
 
 /// Writes beside the file and moves the whole into place, so that half an export is never taken for one.
-async fn to_file(
-    mut chunks: BoxStream<'static, Result<Bytes>>,
-    file: &Path,
-    progress: &Progress,
-) -> Result<()> {
+async fn to_file(mut chunks: BoxStream<'static, Result<Bytes>>, file: &Path, progress: &Progress) -> Result<()> {
     let cannot = |e: &std::io::Error| Failure::io(format!("cannot write {}", file.display()), e);
     let folder = match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

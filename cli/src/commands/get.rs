@@ -41,24 +41,15 @@ pub(crate) struct Get {
 impl Get {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let takes = Words::at_least(2, "TYPE ID...");
-        let (reader, mut words) = context
-            .reader(&self.scope, &self.version, self.words, &takes)
-            .await?;
+        let (reader, mut words) = context.reader(&self.scope, &self.version, self.words, &takes).await?;
         let type_ref = reader.type_named(&words.remove(0))?;
         let found = reader.get(&type_ref, &words).await?;
         let mut answer = Answer::new();
-        match self.output.unwrap_or(if context.json {
-            Form::Json
-        } else {
-            Form::Table
-        }) {
+        match self.output.unwrap_or(if context.json { Form::Json } else { Form::Table }) {
             Form::Table if found.is_empty() => {}
             Form::Table => answer.line(&table::entities(&found, reader.schema.get(&type_ref)))?,
             Form::Json => {
-                let all: Vec<Json> = found
-                    .iter()
-                    .map(|entity| shape::entity(entity, &reader.schema))
-                    .collect();
+                let all: Vec<Json> = found.iter().map(|entity| shape::entity(entity, &reader.schema)).collect();
                 answer.json(&Json::Array(all))?;
             }
             Form::Jsonl => {
@@ -68,18 +59,11 @@ impl Get {
             }
         }
         answer.finish()?;
-        let missing: Vec<&String> = words
-            .iter()
-            .filter(|id| !found.iter().any(|e| e.id == **id))
-            .collect();
+        let missing: Vec<&String> = words.iter().filter(|id| !found.iter().any(|e| e.id == **id)).collect();
         if missing.is_empty() {
             return Ok(());
         }
-        let missing = missing
-            .iter()
-            .map(|id| format!("{id:?}"))
-            .collect::<Vec<_>>()
-            .join(", ");
+        let missing = missing.iter().map(|id| format!("{id:?}")).collect::<Vec<_>>().join(", ");
         let what = format!("no {} has the id {missing}", type_ref.name);
         Err(Failure::usage(what).because(omnigraph_client::ErrorReason::EntityNotFound))
     }

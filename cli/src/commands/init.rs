@@ -34,17 +34,11 @@ pub(crate) struct Init {
 
 impl Init {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
-        let instead =
-            "; a server makes a graph with `omnigraph graph create --server URL --graph ID`";
+        let instead = "; a server makes a graph with `omnigraph graph create --server URL --graph ID`";
         let (root, _) = context.root("init", instead, &self.scope, self.words, &Words::NONE)?;
         let schema = schema::parse(&read_schema(&self.schema)?)?;
         context.announce(&format!("making a graph at {root}"));
-        let outcome =
-            create_in_files(&root, schema, &context.caller(&self.scope), &self.message).await?;
-        output::answer(
-            context,
-            || shape::outcome(&outcome),
-            || table::outcome(&outcome),
-        )
+        let outcome = create_in_files(&root, schema, &context.caller(&self.scope), &self.message).await?;
+        output::answer(context, || shape::outcome(&outcome), || table::outcome(&outcome))
     }
 }

@@ -89,32 +89,20 @@ impl Load {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let takes = Words::exactly(1, "FILE");
         let (address, words) = context.address(&self.scope, self.words, &takes)?;
-        let file = Some(only(words)?)
-            .filter(|word| word != "-")
-            .map(PathBuf::from);
+        let file = Some(only(words)?).filter(|word| word != "-").map(PathBuf::from);
         let size = file.as_deref().map(size_of).transpose()?;
         let format = format_of(self.format, file.as_deref())?;
         if self.type_name.is_none() && format != InputFormat::Jsonl {
-            return Err(Failure::usage(
-                "this form holds one type of rows; say which with --type",
-            ));
+            return Err(Failure::usage("this form holds one type of rows; say which with --type"));
         }
         if self.type_name.is_some() && format == InputFormat::Jsonl {
-            return Err(Failure::usage(
-                "JSON records name their types themselves; leave --type out",
-            ));
+            return Err(Failure::usage("JSON records name their types themselves; leave --type out"));
         }
-        let target =
-            crate::target::Target::open(&address, &context.caller(&self.scope), Access::ReadWrite)
-                .await?;
+        let target = crate::target::Target::open(&address, &context.caller(&self.scope), Access::ReadWrite).await?;
         let into = format!("{}, branch {}", target.place(), self.write.branch());
         context.announce(&format!("loading into {into}"));
         if self.mode == Mode::Overwrite {
-            consent::ask(
-                context,
-                &self.consent,
-                &format!("replace every entity of the input's types in {into}"),
-            )?;
+            consent::ask(context, &self.consent, &format!("replace every entity of the input's types in {into}"))?;
         }
         let type_ref = match &self.type_name {
             Some(name) => {
@@ -123,12 +111,7 @@ impl Load {
             }
             None => None,
         };
-        let input = LoadInput {
-            file,
-            format,
-            compression: packing_of(self.compression),
-            type_ref,
-        };
+        let input = LoadInput { file, format, compression: packing_of(self.compression), type_ref };
         let options = self.write.options(target.actor());
         let progress = Progress::bytes(context, "loading", size);
         let told = progress.clone();
@@ -136,11 +119,7 @@ impl Load {
         let outcome = target.load(input, mode_of(self.mode), &options, told).await;
         progress.finish();
         let outcome = outcome?;
-        output::answer(
-            context,
-            || shape::outcome(&outcome),
-            || table::outcome(&outcome),
-        )
+        output::answer(context, || shape::outcome(&outcome), || table::outcome(&outcome))
     }
 }
 
@@ -149,10 +128,7 @@ fn size_of(file: &Path) -> Result<u64> {
     let found = std::fs::metadata(file);
     let found = found.map_err(|e| Failure::io(format!("cannot load {}", file.display()), &e))?;
     if found.is_dir() {
-        return Err(Failure::usage(format!(
-            "{} is a folder; load takes one file",
-            file.display()
-        )));
+        return Err(Failure::usage(format!("{} is a folder; load takes one file", file.display())));
     }
     Ok(found.len())
 }
@@ -183,10 +159,7 @@ fn format_of(format: Format, file: Option<&Path>) -> Result<InputFormat> {
         Format::Auto => match file {
             None => InputFormat::Jsonl,
             Some(file) => by_extension(file).ok_or_else(|| {
-                Failure::usage(format!(
-                    "the extension of {} tells no form; say --format",
-                    file.display()
-                ))
+                Failure::usage(format!("the extension of {} tells no form; say --format", file.display()))
             })?,
         },
     })
@@ -195,10 +168,7 @@ fn format_of(format: Format, file: Option<&Path>) -> Result<InputFormat> {
 /// The form a file's name tells, below an extension that tells its compression.
 fn by_extension(file: &Path) -> Option<InputFormat> {
     let name = file.file_name()?.to_str()?.to_ascii_lowercase();
-    let name = name
-        .strip_suffix(".gz")
-        .or_else(|| name.strip_suffix(".zst"))
-        .unwrap_or(&name);
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     match name.rsplit_once('.')?.1 {
         "jsonl" | "ndjson" | "json" => Some(InputFormat::Jsonl),
         "csv" => Some(InputFormat::Csv),

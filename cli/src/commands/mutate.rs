@@ -50,27 +50,17 @@ impl Mutate {
             Some(_) => Words::NONE,
             None => Words::exactly(1, "FILE, or --inline JSON"),
         };
-        let (target, words) = context
-            .target(&self.scope, self.words, &takes, Access::ReadWrite)
-            .await?;
+        let (target, words) = context.target(&self.scope, self.words, &takes, Access::ReadWrite).await?;
         let text = match self.inline {
             Some(text) => text,
             None => read_text(&only(words)?)?,
         };
-        context.announce(&format!(
-            "writing to {}, branch {}",
-            target.place(),
-            self.write.branch()
-        ));
+        context.announce(&format!("writing to {}, branch {}", target.place(), self.write.branch()));
         let head = ReadSelector::Branch(self.write.branch().to_string());
         let changes = changes::read(&text, &target.read(&head).await?)?;
         let options = self.write.options(target.actor());
         let outcome = target.mutate(changes, &options).await?;
-        output::answer(
-            context,
-            || shape::outcome(&outcome),
-            || table::outcome(&outcome),
-        )
+        output::answer(context, || shape::outcome(&outcome), || table::outcome(&outcome))
     }
 }
 

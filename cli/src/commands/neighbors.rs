@@ -53,9 +53,7 @@ pub(crate) struct Neighbors {
 impl Neighbors {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let takes = Words::at_least(2, "TYPE ID...");
-        let (reader, mut words) = context
-            .reader(&self.scope, &self.version, self.words, &takes)
-            .await?;
+        let (reader, mut words) = context.reader(&self.scope, &self.version, self.words, &takes).await?;
         let start = TypeRef::node(words.remove(0).trim_start_matches("node:"));
         let edge = |name: &String| TypeRef::edge(name.trim_start_matches("edge:"));
         let query = NeighborsQuery {
@@ -71,9 +69,7 @@ impl Neighbors {
         };
         let found = reader.neighbors(&query).await?;
         let json = || shape::neighborhood(&reader.commit, &found, &reader.schema);
-        output::answer(context, json, || {
-            table::neighborhood(&found, &reader.schema)
-        })?;
+        output::answer(context, json, || table::neighborhood(&found, &reader.schema))?;
         if found.truncated && !context.quiet {
             note::say("there is more; raise --limit to see it");
         }

@@ -32,8 +32,7 @@ pub(crate) struct List {
 impl Recoveries {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let Self::List(list) = self;
-        let (root, _) =
-            context.root("recoveries list", "", &list.scope, list.words, &Words::NONE)?;
+        let (root, _) = context.root("recoveries list", "", &list.scope, list.words, &Words::NONE)?;
         context.announce(&format!("reading {root}"));
         let rows = open_in_files(&root).await?.recoveries().await?;
         let json = || rows.iter().map(shape::recovery).collect();

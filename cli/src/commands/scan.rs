@@ -53,9 +53,7 @@ pub(crate) struct Scan {
 impl Scan {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let takes = Words::exactly(1, "TYPE");
-        let (reader, words) = context
-            .reader(&self.scope, &self.version, self.words, &takes)
-            .await?;
+        let (reader, words) = context.reader(&self.scope, &self.version, self.words, &takes).await?;
         let type_ref = reader.type_named(&only(words)?)?;
         let request = ScanRequest {
             predicate: filter::read_all(&self.conditions, &reader, &type_ref)?,
@@ -64,11 +62,7 @@ impl Scan {
             limit: self.limit,
             type_ref,
         };
-        let format = self.output.unwrap_or(if context.json {
-            RowFormat::Json
-        } else {
-            RowFormat::Table
-        });
+        let format = self.output.unwrap_or(if context.json { RowFormat::Json } else { RowFormat::Table });
         rows::write(reader.scan(&request).await?, format).await
     }
 }
@@ -80,8 +74,5 @@ fn order_key(key: &str) -> OrderBy {
         Some((name, "asc")) => (name, false),
         _ => (key, false),
     };
-    OrderBy {
-        property: property.to_string(),
-        descending,
-    }
+    OrderBy { property: property.to_string(), descending }
 }

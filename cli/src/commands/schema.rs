@@ -10,10 +10,7 @@ use crate::failure::Result;
 
 /// Look at the schema.
 #[derive(Debug, Subcommand)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one, for as long as the program runs"
-)]
+#[expect(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
 pub(crate) enum Schema {
     /// Show the schema of a version
     Show(show::Show),

@@ -27,14 +27,8 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let selector = self.version.selector()?;
-        let (target, _) = context
-            .target(&self.scope, self.words, &Words::NONE, Access::ReadOnly)
-            .await?;
+        let (target, _) = context.target(&self.scope, self.words, &Words::NONE, Access::ReadOnly).await?;
         let stored = target.stored(&selector).await?;
-        output::answer(
-            context,
-            || shape::stored(&stored, &selector),
-            || table::stored(&stored),
-        )
+        output::answer(context, || shape::stored(&stored, &selector), || table::stored(&stored))
     }
 }

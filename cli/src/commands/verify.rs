@@ -11,9 +11,7 @@ use crate::target::open_in_files;
 
 /// Check every invariant of a graph on every live branch. Changes nothing. Exit code 6 if one is broken.
 #[derive(Debug, Args)]
-#[command(
-    override_usage = "omnigraph verify TARGET\n       omnigraph verify --cluster DIR|URI --graph ID"
-)]
+#[command(override_usage = "omnigraph verify TARGET\n       omnigraph verify --cluster DIR|URI --graph ID")]
 pub(crate) struct Verify {
     /// Path or URI of the graph, unless named otherwise
     #[arg(value_name = "TARGET")]
@@ -28,11 +26,7 @@ impl Verify {
         context.announce(&format!("checking {root}"));
         let graph = open_in_files(&root).await?;
         let report = graph.verify().await?;
-        output::answer(
-            context,
-            || shape::report(graph.root(), &report),
-            || table::report(&report),
-        )?;
+        output::answer(context, || shape::report(graph.root(), &report), || table::report(&report))?;
         if report.is_clean() {
             return Ok(());
         }

@@ -16,8 +16,6 @@ impl Version {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let release = env!("CARGO_PKG_VERSION");
         let json = || json!({"release": release, "storage_stamp": stamp::CURRENT});
-        output::answer(context, json, || {
-            format!("omnigraph {release}\nstorage stamp {}", stamp::CURRENT)
-        })
+        output::answer(context, json, || format!("omnigraph {release}\nstorage stamp {}", stamp::CURRENT))
     }
 }

@@ -34,11 +34,7 @@ pub(super) fn lex(text: &str) -> Result<Vec<Token>, String> {
     while let Some(first) = rest.chars().next() {
         if matches!(first, '\'' | '"' | '`') {
             let (inside, after) = quoted(&rest[first.len_utf8()..], first)?;
-            tokens.push(if first == '`' {
-                Token::Name(inside)
-            } else {
-                Token::Text(inside)
-            });
+            tokens.push(if first == '`' { Token::Name(inside) } else { Token::Text(inside) });
             rest = after;
         } else if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
             tokens.push(Token::Symbol(symbol));
@@ -57,11 +53,7 @@ pub(super) fn lex(text: &str) -> Result<Vec<Token>, String> {
 }
 
 fn ends_word(c: char) -> bool {
-    c.is_whitespace()
-        || matches!(
-            c,
-            '=' | '!' | '<' | '>' | '(' | ')' | ',' | '\'' | '"' | '`'
-        )
+    c.is_whitespace() || matches!(c, '=' | '!' | '<' | '>' | '(' | ')' | ',' | '\'' | '"' | '`')
 }
 
 /// What stands before the closing quote, which is written twice to stand for itself, and what follows it.

@@ -28,13 +28,8 @@ pub(crate) fn failure(failure: &Failure, json: bool) {
         say(&failure_json(failure).to_string());
         return;
     }
-    let colour =
-        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let (on, off) = if colour {
-        ("\u{1b}[1;31m", "\u{1b}[0m")
-    } else {
-        ("", "")
-    };
+    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let (on, off) = if colour { ("\u{1b}[1;31m", "\u{1b}[0m") } else { ("", "") };
     say(&format!("{on}error{off}: {}", failure_text(failure)));
 }
 
@@ -45,10 +40,7 @@ fn failure_text(failure: &Failure) -> String {
     }
     let violations = failure.violations();
     for violation in violations.iter().take(MAX_SHOWN) {
-        text.push_str(&format!(
-            "\n  {}: {}",
-            violation.field, violation.description
-        ));
+        text.push_str(&format!("\n  {}: {}", violation.field, violation.description));
     }
     if violations.len() > MAX_SHOWN {
         text.push_str(&format!("\n  … and {} more", violations.len() - MAX_SHOWN));
@@ -57,15 +49,9 @@ fn failure_text(failure: &Failure) -> String {
 }
 
 fn failure_json(failure: &Failure) -> Json {
-    let metadata: Map<String, Json> = failure
-        .metadata()
-        .iter()
-        .map(|(k, v)| (k.clone(), json!(v)))
-        .collect();
+    let metadata: Map<String, Json> = failure.metadata().iter().map(|(k, v)| (k.clone(), json!(v))).collect();
     let violations = failure.violations().iter();
-    let violations: Vec<Json> = violations
-        .map(|v| json!({"field": v.field, "description": v.description}))
-        .collect();
+    let violations: Vec<Json> = violations.map(|v| json!({"field": v.field, "description": v.description})).collect();
     json!({"error": {
         "message": failure.message(),
         "reason": failure.reason(),
@@ -89,10 +75,7 @@ mod tests {
         };
         let error = Error::new(Reason::InvalidRecord, "1 record is wrong").with("record", 7);
         let failure = Failure::from(error.with_violations(vec![violation]));
-        assert_eq!(
-            failure_text(&failure),
-            "1 record is wrong [INVALID_RECORD]\n  records[7].data.age: no number"
-        );
+        assert_eq!(failure_text(&failure), "1 record is wrong [INVALID_RECORD]\n  records[7].data.age: no number");
         assert_eq!(
             failure_json(&failure),
             json!({"error": {

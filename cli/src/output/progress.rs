@@ -17,9 +17,7 @@ impl Progress {
     /// Shows `what` is under way, with the bytes done, and of how many if that is known.
     pub(crate) fn bytes(context: &Context, what: &'static str, total: Option<u64>) -> Self {
         if context.quiet || context.json || !std::io::stderr().is_terminal() {
-            return Self {
-                bar: ProgressBar::hidden(),
-            };
+            return Self { bar: ProgressBar::hidden() };
         }
         let template = match total {
             Some(_) => "{msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {elapsed}",

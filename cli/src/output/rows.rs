@@ -44,11 +44,7 @@ pub(crate) async fn write(mut rows: Rows, format: RowFormat) -> Result<()> {
     match format {
         RowFormat::Json => answer.bytes(b"[")?,
         RowFormat::Csv => {
-            let names: Vec<String> = rows
-                .columns
-                .iter()
-                .map(|(name, _)| csv_field(Some(name)))
-                .collect();
+            let names: Vec<String> = rows.columns.iter().map(|(name, _)| csv_field(Some(name))).collect();
             answer.line(&names.join(","))?;
         }
         _ => {}
@@ -74,18 +70,9 @@ pub(crate) async fn write(mut rows: Rows, format: RowFormat) -> Result<()> {
 }
 
 /// The values of one row, in the order of the columns.
-fn values(
-    columns: &[(String, PropertyType)],
-    batch: &RecordBatch,
-    row: usize,
-) -> Result<Vec<Value>> {
+fn values(columns: &[(String, PropertyType)], batch: &RecordBatch, row: usize) -> Result<Vec<Value>> {
     let value = |(at, (name, ty)): (usize, &(String, PropertyType))| {
-        let missing = || {
-            Failure::new(
-                Exit::Failed,
-                format!("a batch of rows lacks the column {name}"),
-            )
-        };
+        let missing = || Failure::new(Exit::Failed, format!("a batch of rows lacks the column {name}"));
         let column = batch.columns().get(at).ok_or_else(missing)?;
         Ok(value_at(column.as_ref(), ty, row)?)
     };
@@ -95,8 +82,7 @@ fn values(
 /// A JSON object with its members in the order of the columns, which a map would not keep.
 fn object(columns: &[(String, PropertyType)], values: &[Value]) -> String {
     let members = columns.iter().zip(values);
-    let members =
-        members.map(|((name, ty), value)| format!("{}:{}", json!(name), to_json(value, Some(ty))));
+    let members = members.map(|((name, ty), value)| format!("{}:{}", json!(name), to_json(value, Some(ty))));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
@@ -110,9 +96,7 @@ fn csv_line(columns: &[(String, PropertyType)], values: &[Value]) -> String {
 fn csv_field(text: Option<&str>) -> String {
     match text {
         None => String::new(),
-        Some(text)
-            if text.is_empty() || text.contains([',', '"', '\n', '\r']) || text.trim() != text =>
-        {
+        Some(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) || text.trim() != text => {
             format!("\"{}\"", text.replace('"', "\"\""))
         }
         Some(text) => text.to_string(),
@@ -126,11 +110,9 @@ async fn table(mut rows: Rows) -> Result<()> {
     while let Some(batch) = rows.batches.try_next().await? {
         for row in 0..batch.num_rows() {
             let values = values(&rows.columns, &batch, row)?;
-            let cells = rows.columns.iter().zip(&values).map(|((_, ty), value)| {
-                match to_cell(value, Some(ty)) {
-                    Some(text) => shown(&text, CELL),
-                    None => NULL.to_string(),
-                }
+            let cells = rows.columns.iter().zip(&values).map(|((_, ty), value)| match to_cell(value, Some(ty)) {
+                Some(text) => shown(&text, CELL),
+                None => NULL.to_string(),
             });
             table.add_row(cells.collect::<Vec<_>>());
             held += 1;
@@ -179,13 +161,7 @@ mod tests {
             Value::String("say \"hi\"".into()),
             Value::List(vec![Value::I64(1), Value::I64(2)]),
         ];
-        assert_eq!(
-            csv_line(&columns, &values),
-            ",\"\",\"say \"\"hi\"\"\",\"[1,2]\""
-        );
-        assert_eq!(
-            object(&columns, &values),
-            r#"{"a":null,"b":"","c":"say \"hi\"","d":[1,2]}"#
-        );
+        assert_eq!(csv_line(&columns, &values), ",\"\",\"say \"\"hi\"\"\",\"[1,2]\"");
+        assert_eq!(object(&columns, &values), r#"{"a":null,"b":"","c":"say \"hi\"","d":[1,2]}"#);
     }
 }

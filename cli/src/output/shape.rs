@@ -4,8 +4,7 @@
 use omnigraph_engine::format::recovery_row::RecoveryRow;
 use omnigraph_engine::maintenance::verify::VerifyReport;
 use omnigraph_engine::model::{
-    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, ReadSelector, Schema, TypeCounts,
-    TypeRef,
+    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, ReadSelector, Schema, TypeCounts, TypeRef,
 };
 use omnigraph_engine::read::neighbors::Neighborhood;
 use serde_json::{Map, Value as Json, json};
@@ -15,9 +14,7 @@ use crate::target::{About, Outcome, Stored};
 
 /// Counts of types that changed, nodes before edges, each by name.
 pub(crate) fn in_order(counts: &[TypeCounts]) -> Vec<&TypeCounts> {
-    let changed = counts
-        .iter()
-        .filter(|c| c.inserted + c.updated + c.deleted > 0);
+    let changed = counts.iter().filter(|c| c.inserted + c.updated + c.deleted > 0);
     let mut counts: Vec<&TypeCounts> = changed.collect();
     counts.sort_by(|a, b| a.type_ref.cmp(&b.type_ref));
     counts
@@ -38,11 +35,7 @@ fn counts(counts: &[TypeCounts]) -> Json {
 
 /// Empty text as null.
 fn some(text: &str) -> Json {
-    if text.is_empty() {
-        Json::Null
-    } else {
-        json!(text)
-    }
+    if text.is_empty() { Json::Null } else { json!(text) }
 }
 
 /// What a write did.
@@ -107,9 +100,7 @@ pub(crate) fn entity(entity: &Entity, schema: &Schema) -> Json {
     let ty = schema.get(&entity.type_ref);
     for name in property_order(entity, ty) {
         if let Some(value) = entity.properties.get(name) {
-            let ty = ty
-                .and_then(|ty| ty.property(name))
-                .map(|property| &property.ty);
+            let ty = ty.and_then(|ty| ty.property(name)).map(|property| &property.ty);
             data.insert(name.to_string(), to_json(value, ty));
         }
     }
@@ -119,12 +110,8 @@ pub(crate) fn entity(entity: &Entity, schema: &Schema) -> Json {
 
 /// Names of an entity's properties: declared ones in declared order, then others by name.
 pub(crate) fn property_order<'a>(entity: &'a Entity, ty: Option<&'a EntityType>) -> Vec<&'a str> {
-    let declared = ty
-        .into_iter()
-        .flat_map(|ty| ty.properties.iter().map(|property| property.name.as_str()));
-    let mut names: Vec<&str> = declared
-        .filter(|name| entity.properties.contains_key(*name))
-        .collect();
+    let declared = ty.into_iter().flat_map(|ty| ty.properties.iter().map(|property| property.name.as_str()));
+    let mut names: Vec<&str> = declared.filter(|name| entity.properties.contains_key(*name)).collect();
     let others = entity.properties.keys().map(String::as_str);
     let others: Vec<&str> = others.filter(|name| !names.contains(name)).collect();
     names.extend(others);
@@ -197,9 +184,9 @@ pub(crate) fn about(about: &About) -> Json {
 /// A schema: its text, and its types for programs.
 pub(crate) fn schema(commit: &str, source: &str, schema: &Schema) -> Json {
     let types = schema.types.iter().map(|ty| {
-        let properties = ty.properties.iter().map(|property| {
-            json!({"name": property.name, "type": type_name(&property.ty), "nullable": property.nullable})
-        });
+        let properties = ty.properties.iter().map(
+            |property| json!({"name": property.name, "type": type_name(&property.ty), "nullable": property.nullable}),
+        );
         json!({
             "kind": ty.kind.as_str(),
             "type": ty.name,
@@ -214,9 +201,10 @@ pub(crate) fn schema(commit: &str, source: &str, schema: &Schema) -> Json {
 
 /// What a check found.
 pub(crate) fn report(root: &str, report: &VerifyReport) -> Json {
-    let problems = report.problems.iter().map(|problem| {
-        json!({"invariant": problem.invariant, "branch": problem.branch, "detail": problem.detail})
-    });
+    let problems = report
+        .problems
+        .iter()
+        .map(|problem| json!({"invariant": problem.invariant, "branch": problem.branch, "detail": problem.detail}));
     json!({
         "root": root,
         "clean": report.is_clean(),
@@ -264,8 +252,7 @@ mod tests {
 
     #[test]
     fn an_entity_has_the_form_of_a_record() {
-        let schema =
-            omnigraph_engine::schema::parse("node A { z: I32? a: String? } edge E: A -> A {}");
+        let schema = omnigraph_engine::schema::parse("node A { z: I32? a: String? } edge E: A -> A {}");
         let schema = schema.unwrap();
         let node = Entity {
             type_ref: TypeRef::node("A"),
@@ -273,23 +260,14 @@ mod tests {
             endpoints: None,
             properties: BTreeMap::from([("a".into(), Value::Null), ("z".into(), Value::I64(2))]),
         };
-        assert_eq!(
-            entity(&node, &schema),
-            json!({"type": "A", "data": {"id": "1", "z": 2, "a": null}})
-        );
-        assert_eq!(
-            property_order(&node, schema.get(&TypeRef::node("A"))),
-            ["z", "a"]
-        );
+        assert_eq!(entity(&node, &schema), json!({"type": "A", "data": {"id": "1", "z": 2, "a": null}}));
+        assert_eq!(property_order(&node, schema.get(&TypeRef::node("A"))), ["z", "a"]);
         let edge = Entity {
             type_ref: TypeRef::edge("E"),
             id: "2".into(),
             endpoints: Some(("1".into(), "1".into())),
             properties: BTreeMap::new(),
         };
-        assert_eq!(
-            entity(&edge, &schema),
-            json!({"edge": "E", "from": "1", "to": "1", "data": {"id": "2"}})
-        );
+        assert_eq!(entity(&edge, &schema), json!({"edge": "E", "from": "1", "to": "1", "data": {"id": "2"}}));
     }
 }

@@ -4,9 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
 use omnigraph_engine::format::recovery_row::RecoveryRow;
 use omnigraph_engine::maintenance::verify::VerifyReport;
-use omnigraph_engine::model::{
-    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, Schema, TypeCounts,
-};
+use omnigraph_engine::model::{BranchInfo, CommitInfo, Entity, EntityKind, EntityType, Schema, TypeCounts};
 use omnigraph_engine::read::neighbors::Neighborhood;
 
 use super::shape::{in_order, property_order, type_text};
@@ -46,54 +44,27 @@ fn cell(text: &str) -> String {
 fn counts_text(counts: &[TypeCounts]) -> String {
     let one = |c: &&TypeCounts| {
         let part = |sign: &str, count: u64| (count > 0).then(|| format!("{sign}{count}"));
-        let parts = [
-            part("+", c.inserted),
-            part("~", c.updated),
-            part("-", c.deleted),
-        ];
-        format!(
-            "{} {}",
-            c.type_ref.name,
-            parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
-        )
+        let parts = [part("+", c.inserted), part("~", c.updated), part("-", c.deleted)];
+        format!("{} {}", c.type_ref.name, parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
     };
-    in_order(counts)
-        .iter()
-        .map(one)
-        .collect::<Vec<_>>()
-        .join(", ")
+    in_order(counts).iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// What a write did.
 pub(crate) fn outcome(outcome: &Outcome) -> String {
     match (outcome.replayed, outcome.changed) {
         (true, _) => format!("{} (done before under the same request id)", outcome.commit),
-        (false, false) => format!(
-            "nothing changed; {} is still at {}",
-            outcome.branch, outcome.commit
-        ),
+        (false, false) => format!("nothing changed; {} is still at {}", outcome.branch, outcome.commit),
         (false, true) if outcome.counts.is_empty() => {
             format!("{} on {}", outcome.commit, outcome.branch)
         }
-        (false, true) => format!(
-            "{} on {}: {}",
-            outcome.commit,
-            outcome.branch,
-            counts_text(&outcome.counts)
-        ),
+        (false, true) => format!("{} on {}: {}", outcome.commit, outcome.branch, counts_text(&outcome.counts)),
     }
 }
 
 /// Commits, newest first.
 pub(crate) fn commits(commits: &[CommitInfo]) -> String {
-    let mut table = with_heads([
-        "commit",
-        "created",
-        "actor",
-        "operation",
-        "changes",
-        "message",
-    ]);
+    let mut table = with_heads(["commit", "created", "actor", "operation", "changes", "message"]);
     for commit in commits {
         table.add_row([
             commit.id.clone(),
@@ -191,13 +162,8 @@ fn entity_cells(entity: &Entity, names: &[&str], ty: Option<&EntityType>) -> Vec
         cells.extend([cell(from), cell(to)]);
     }
     cells.extend(names.iter().map(|name| {
-        let ty = ty
-            .and_then(|ty| ty.property(name))
-            .map(|property| &property.ty);
-        let text = entity
-            .properties
-            .get(*name)
-            .and_then(|value| to_cell(value, ty));
+        let ty = ty.and_then(|ty| ty.property(name)).map(|property| &property.ty);
+        let text = entity.properties.get(*name).and_then(|value| to_cell(value, ty));
         text.map_or_else(|| NULL.to_string(), |text| cell(&text))
     }));
     cells
@@ -209,9 +175,7 @@ pub(crate) fn neighborhood(found: &Neighborhood, schema: &Schema) -> String {
     for (entity, distance) in found.nodes.iter().chain(&found.edges) {
         let ty = schema.get(&entity.type_ref);
         let known = property_order(entity, ty).into_iter().filter_map(|name| {
-            let ty = ty
-                .and_then(|ty| ty.property(name))
-                .map(|property| &property.ty);
+            let ty = ty.and_then(|ty| ty.property(name)).map(|property| &property.ty);
             let text = to_cell(entity.properties.get(name)?, ty)?;
             Some(format!("{name}={}", shown(&text, 24)))
         });
@@ -235,10 +199,7 @@ pub(crate) fn stored(stored: &Stored) -> String {
         ("commit", stored.commit.clone()),
         ("root", stored.root.clone()),
         ("storage stamp", stored.stamp.to_string()),
-        (
-            "manifest branch",
-            stored.manifest_branch.clone().unwrap_or_default(),
-        ),
+        ("manifest branch", stored.manifest_branch.clone().unwrap_or_default()),
         ("manifest version", stored.manifest_version.to_string()),
     ]);
     let mut table = with_heads(["type", "rows", "version", "location", "lance branch"]);
@@ -246,10 +207,7 @@ pub(crate) fn stored(stored: &Stored) -> String {
         table.add_row([
             type_text(&stored.type_ref),
             stored.rows.to_string(),
-            stored
-                .version
-                .map(|version| version.to_string())
-                .unwrap_or_default(),
+            stored.version.map(|version| version.to_string()).unwrap_or_default(),
             stored.location.clone().unwrap_or_default(),
             stored.lance_branch.clone().unwrap_or_default(),
         ]);
@@ -285,11 +243,7 @@ pub(crate) fn report(report: &VerifyReport) -> String {
     }
     let mut table = with_heads(["invariant", "branch", "problem"]);
     for problem in &report.problems {
-        table.add_row([
-            problem.invariant.to_string(),
-            cell(&problem.branch),
-            shown(&problem.detail, 200),
-        ]);
+        table.add_row([problem.invariant.to_string(), cell(&problem.branch), shown(&problem.detail, 200)]);
     }
     text.push_str(&table.to_string());
     text
@@ -297,15 +251,7 @@ pub(crate) fn report(report: &VerifyReport) -> String {
 
 /// Completed recoveries, oldest first.
 pub(crate) fn recoveries(rows: &[RecoveryRow]) -> String {
-    let mut table = with_heads([
-        "recovered",
-        "outcome",
-        "operation",
-        "label",
-        "branch",
-        "actor",
-        "commit",
-    ]);
+    let mut table = with_heads(["recovered", "outcome", "operation", "label", "branch", "actor", "commit"]);
     for row in rows {
         table.add_row([
             datetime(row.recovered_at),

@@ -7,8 +7,8 @@ use omnigraph_client as client;
 use omnigraph_engine::data::{Compression, InputFormat};
 use omnigraph_engine::model::branch::MAIN;
 use omnigraph_engine::model::{
-    Actor, BranchInfo, Change, CommitInfo, CompareOp, EdgePolicy, Entity, EntityKind, EntityWrite,
-    LoadMode, Predicate, ReadSelector, Target, TypeCounts, TypeRef, Value,
+    Actor, BranchInfo, Change, CommitInfo, CompareOp, EdgePolicy, Entity, EntityKind, EntityWrite, LoadMode, Predicate,
+    ReadSelector, Target, TypeCounts, TypeRef, Value,
 };
 use omnigraph_engine::read::neighbors::{Direction, Neighborhood, NeighborsQuery};
 use omnigraph_engine::read::scan::ScanRequest;
@@ -26,11 +26,7 @@ fn micros(moment: SystemTime) -> i64 {
 
 fn moment(micros: i64) -> SystemTime {
     let distance = Duration::from_micros(micros.unsigned_abs());
-    let moment = if micros < 0 {
-        UNIX_EPOCH.checked_sub(distance)
-    } else {
-        UNIX_EPOCH.checked_add(distance)
-    };
+    let moment = if micros < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
     moment.unwrap_or(UNIX_EPOCH)
 }
 
@@ -81,9 +77,7 @@ fn value_out(value: Value) -> client::Value {
 }
 
 fn set_out(properties: BTreeMap<String, Value>) -> impl Iterator<Item = (String, client::Value)> {
-    properties
-        .into_iter()
-        .map(|(name, value)| (name, value_out(value)))
+    properties.into_iter().map(|(name, value)| (name, value_out(value)))
 }
 
 pub(super) fn entity_in(entity: client::Entity) -> Entity {
@@ -91,11 +85,7 @@ pub(super) fn entity_in(entity: client::Entity) -> Entity {
         type_ref: type_in(entity.type_ref),
         id: entity.id,
         endpoints: entity.endpoints,
-        properties: entity
-            .properties
-            .into_iter()
-            .map(|(name, value)| (name, value_in(value)))
-            .collect(),
+        properties: entity.properties.into_iter().map(|(name, value)| (name, value_in(value))).collect(),
     }
 }
 
@@ -110,9 +100,7 @@ fn counts_in(counts: Vec<client::TypeCounts>) -> Vec<TypeCounts> {
 }
 
 fn actor_in(actor: Option<String>) -> Actor {
-    actor
-        .filter(|id| !id.is_empty())
-        .map_or_else(Actor::default, Actor)
+    actor.filter(|id| !id.is_empty()).map_or_else(Actor::default, Actor)
 }
 
 pub(super) fn receipt_in(receipt: client::Receipt) -> Outcome {
@@ -147,11 +135,7 @@ pub(super) fn commit_in(commit: client::Commit) -> CommitInfo {
 pub(super) fn branch_in(branch: client::Branch) -> BranchInfo {
     let main = branch.name == MAIN && branch.branch_id.is_empty();
     BranchInfo {
-        branch_id: if main {
-            MAIN.to_string()
-        } else {
-            branch.branch_id
-        },
+        branch_id: if main { MAIN.to_string() } else { branch.branch_id },
         name: branch.name,
         parent: branch.parent,
         forked_from: branch.forked_from,
@@ -174,15 +158,10 @@ pub(super) fn about_in(info: client::GraphInfo) -> About {
 /// A version selector is resolved before, since the contract has none; it names the branch here.
 pub(super) fn selector_out(selector: &ReadSelector) -> client::Selector {
     match selector.clone() {
-        ReadSelector::Branch(name) | ReadSelector::Version { branch: name, .. } => {
-            client::Selector::Branch(name)
-        }
+        ReadSelector::Branch(name) | ReadSelector::Version { branch: name, .. } => client::Selector::Branch(name),
         ReadSelector::Commit(id) => client::Selector::Commit(id),
         ReadSelector::Tag(name) => client::Selector::Tag(name),
-        ReadSelector::BranchAsOf { branch, micros } => client::Selector::AsOf {
-            branch,
-            moment: moment(micros),
-        },
+        ReadSelector::BranchAsOf { branch, micros } => client::Selector::AsOf { branch, moment: moment(micros) },
         ReadSelector::AtLeast { branch, commit } => client::Selector::AtLeast { branch, commit },
     }
 }
@@ -193,20 +172,11 @@ fn predicate_out(predicate: Predicate) -> client::Predicate {
         Predicate::And(members) => P::all(members.into_iter().map(predicate_out)),
         Predicate::Or(members) => P::any(members.into_iter().map(predicate_out)),
         Predicate::Not(member) => !predicate_out(*member),
-        Predicate::In { property, values } => {
-            prop(property).is_in(values.into_iter().map(value_out))
-        }
+        Predicate::In { property, values } => prop(property).is_in(values.into_iter().map(value_out)),
         Predicate::IsNull { property } => prop(property).is_null(),
         Predicate::StartsWith { property, prefix } => prop(property).starts_with(prefix),
-        Predicate::Contains {
-            property,
-            substring,
-        } => prop(property).contains(substring),
-        Predicate::Compare {
-            property,
-            op,
-            value,
-        } => {
+        Predicate::Contains { property, substring } => prop(property).contains(substring),
+        Predicate::Compare { property, op, value } => {
             let (property, value) = (prop(property), value_out(value));
             match op {
                 CompareOp::Eq => property.eq(value),
@@ -221,9 +191,7 @@ fn predicate_out(predicate: Predicate) -> client::Predicate {
 }
 
 pub(super) fn scan_out(graph: &client::Graph, request: &ScanRequest) -> Result<client::Scan> {
-    let mut scan = graph
-        .scan(type_out(&request.type_ref))
-        .columns(&request.columns);
+    let mut scan = graph.scan(type_out(&request.type_ref)).columns(&request.columns);
     if let Some(predicate) = &request.predicate {
         scan = scan.filter(predicate_out(predicate.clone()));
     }
@@ -235,22 +203,15 @@ pub(super) fn scan_out(graph: &client::Graph, request: &ScanRequest) -> Result<c
     }
     match request.limit {
         // The contract writes zero for no limit.
-        Some(0) => Err(Failure::usage(
-            "--limit 0 asks for nothing; leave it out for all rows",
-        )),
+        Some(0) => Err(Failure::usage("--limit 0 asks for nothing; leave it out for all rows")),
         Some(rows) => Ok(scan.limit(rows)),
         None => Ok(scan),
     }
 }
 
-pub(super) fn neighbors_out(
-    graph: &client::Graph,
-    query: &NeighborsQuery,
-) -> Result<client::NeighborsRead> {
+pub(super) fn neighbors_out(graph: &client::Graph, query: &NeighborsQuery) -> Result<client::NeighborsRead> {
     let mut start = query.start.iter();
-    let (first, id) = start
-        .next()
-        .ok_or_else(|| Failure::usage("give at least one node to start from"))?;
+    let (first, id) = start.next().ok_or_else(|| Failure::usage("give at least one node to start from"))?;
     let mut read = graph.neighbors(&first.name, id);
     for (type_ref, id) in start {
         read = read.and_from(&type_ref.name, id);
@@ -262,40 +223,24 @@ pub(super) fn neighbors_out(
     };
     let limit = u32::try_from(query.limit).unwrap_or(u32::MAX);
     let edges = query.edges.iter().map(|edge| &edge.name);
-    Ok(read
-        .edges(edges)
-        .direction(direction)
-        .hops(query.hops)
-        .limit(limit))
+    Ok(read.edges(edges).direction(direction).hops(query.hops).limit(limit))
 }
 
 pub(super) fn neighborhood_in(found: client::Neighborhood) -> Neighborhood {
-    let all = |neighbors: Vec<client::Neighbor>| {
-        neighbors
-            .into_iter()
-            .map(|n| (entity_in(n.entity), n.distance))
-            .collect()
-    };
-    Neighborhood {
-        nodes: all(found.nodes),
-        edges: all(found.edges),
-        truncated: found.truncated,
-    }
+    let all =
+        |neighbors: Vec<client::Neighbor>| neighbors.into_iter().map(|n| (entity_in(n.entity), n.distance)).collect();
+    Neighborhood { nodes: all(found.nodes), edges: all(found.edges), truncated: found.truncated }
 }
 
 fn entity_out(write: EntityWrite) -> client::EntityWrite {
     let entity = client::EntityWrite::new(type_out(&write.type_ref), write.endpoints);
-    entity
-        .id(write.id.unwrap_or_default())
-        .set_all(set_out(write.properties))
+    entity.id(write.id.unwrap_or_default()).set_all(set_out(write.properties))
 }
 
 fn target_out(type_ref: &TypeRef, target: Target) -> client::Target {
     match target {
         Target::Ids(ids) => client::Target::ids(type_out(type_ref), ids),
-        Target::Where(predicate) => {
-            client::Target::matching(type_out(type_ref), predicate_out(predicate))
-        }
+        Target::Where(predicate) => client::Target::matching(type_out(type_ref), predicate_out(predicate)),
     }
 }
 
@@ -303,16 +248,8 @@ pub(super) fn change_out(mutation: client::Mutation, change: Change) -> Result<c
     Ok(match change {
         Change::Insert(write) => mutation.insert(entity_out(write)),
         Change::Upsert(write) => mutation.upsert(entity_out(write)),
-        Change::Update {
-            type_ref,
-            target,
-            set,
-        } => mutation.update(target_out(&type_ref, target), set_out(set)),
-        Change::Delete {
-            type_ref,
-            target,
-            edges,
-        } => {
+        Change::Update { type_ref, target, set } => mutation.update(target_out(&type_ref, target), set_out(set)),
+        Change::Delete { type_ref, target, edges } => {
             let edges = match edges {
                 EdgePolicy::Cascade => client::EdgePolicy::Cascade,
                 EdgePolicy::Restrict => client::EdgePolicy::Restrict,

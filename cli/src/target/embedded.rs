@@ -6,9 +6,7 @@ use std::sync::Arc;
 use omnigraph_client::ErrorReason;
 use omnigraph_engine::format::stamp;
 use omnigraph_engine::model::branch::MAIN;
-use omnigraph_engine::model::{
-    Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Schema, WriteOptions,
-};
+use omnigraph_engine::model::{Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Schema, WriteOptions};
 use omnigraph_engine::write::load::{LoadBytes, LoadSource};
 use omnigraph_engine::{Access, Engine, EngineOptions, Graph};
 use tokio::io::AsyncReadExt as _;
@@ -25,22 +23,12 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     pub(super) async fn open(root: &str, caller: &Caller, access: Access) -> Result<Self> {
-        let graph = Engine::new(EngineOptions::default())
-            .open(root, access)
-            .await?;
-        Ok(Self {
-            graph,
-            actor: caller.actor(),
-        })
+        let graph = Engine::new(EngineOptions::default()).open(root, access).await?;
+        Ok(Self { graph, actor: caller.actor() })
     }
 
     /// Creates a graph and opens it.
-    pub(crate) async fn create(
-        root: &str,
-        schema: Schema,
-        caller: &Caller,
-        message: &str,
-    ) -> Result<(Self, Outcome)> {
+    pub(crate) async fn create(root: &str, schema: Schema, caller: &Caller, message: &str) -> Result<(Self, Outcome)> {
         let engine = Engine::new(EngineOptions::default());
         let actor = caller.actor();
         let (graph, receipt) = engine.create(root, schema, &actor, message).await?;
@@ -89,11 +77,7 @@ impl Embedded {
         })
     }
 
-    pub(super) async fn mutate(
-        &self,
-        changes: Vec<Change>,
-        options: &WriteOptions,
-    ) -> Result<Outcome> {
+    pub(super) async fn mutate(&self, changes: Vec<Change>, options: &WriteOptions) -> Result<Outcome> {
         let receipt = self.graph.mutate(changes, options).await?;
         Ok(Outcome::of(receipt, options.branch_name()))
     }
@@ -109,12 +93,8 @@ impl Embedded {
             Some(path) => LoadBytes::File(path),
             None => spool(progress).await?,
         };
-        let source = LoadSource {
-            bytes,
-            format: input.format,
-            compression: input.compression,
-            type_ref: input.type_ref,
-        };
+        let source =
+            LoadSource { bytes, format: input.format, compression: input.compression, type_ref: input.type_ref };
         let receipt = self.graph.load(source, mode, options).await?;
         Ok(Outcome::of(receipt, options.branch_name()))
     }
@@ -127,11 +107,7 @@ impl Embedded {
         Ok(self.graph.branch(name).await?)
     }
 
-    pub(super) async fn create_branch(
-        &self,
-        name: &str,
-        from: &ReadSelector,
-    ) -> Result<BranchInfo> {
+    pub(super) async fn create_branch(&self, name: &str, from: &ReadSelector) -> Result<BranchInfo> {
         Ok(self.graph.create_branch(name, from, &self.actor).await?)
     }
 
@@ -143,11 +119,7 @@ impl Embedded {
         Ok(self.graph.commit(id).await?)
     }
 
-    pub(super) async fn commit_by_request(
-        &self,
-        branch: &str,
-        request_id: &str,
-    ) -> Result<CommitInfo> {
+    pub(super) async fn commit_by_request(&self, branch: &str, request_id: &str) -> Result<CommitInfo> {
         let found = self.graph.commit_by_request(branch, request_id).await?;
         found.ok_or_else(|| no_such_request(branch, request_id))
     }
@@ -156,10 +128,7 @@ impl Embedded {
         let mut commits: Vec<CommitInfo> = Vec::new();
         while commits.len() < limit {
             let before = commits.last().map(|commit| commit.id.clone());
-            let page = self
-                .graph
-                .commits(branch, before.as_deref(), limit - commits.len())
-                .await?;
+            let page = self.graph.commits(branch, before.as_deref(), limit - commits.len()).await?;
             if page.is_empty() {
                 break;
             }
@@ -182,15 +151,13 @@ impl Embedded {
 
 /// The failure for a request that left no commit.
 fn no_such_request(branch: &str, request_id: &str) -> Failure {
-    let what =
-        format!("no kept commit of branch {branch:?} was made by the request {request_id:?}");
+    let what = format!("no kept commit of branch {branch:?} was made by the request {request_id:?}");
     Failure::usage(what).because(ErrorReason::CommitNotFound)
 }
 
 /// Standard input in a file of its own, since a load may have to read it more than once.
 async fn spool(progress: Progress) -> Result<LoadBytes> {
-    let cannot =
-        |e: std::io::Error| Failure::io("cannot keep standard input in a temporary file", &e);
+    let cannot = |e: std::io::Error| Failure::io("cannot keep standard input in a temporary file", &e);
     let mut file = tempfile::NamedTempFile::new().map_err(cannot)?;
     let mut input = tokio::io::stdin();
     let mut buffer = vec![0; 256 * 1024];

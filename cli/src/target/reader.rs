@@ -68,13 +68,10 @@ impl Reader {
             return Ok(type_ref);
         }
         let (node, edge) = (TypeRef::node(word), TypeRef::edge(word));
-        match (
-            self.schema.get(&node).is_some(),
-            self.schema.get(&edge).is_some(),
-        ) {
-            (true, true) => Err(Failure::usage(format!(
-                "{word} is a node type and an edge type; write node:{word} or edge:{word}"
-            ))),
+        match (self.schema.get(&node).is_some(), self.schema.get(&edge).is_some()) {
+            (true, true) => {
+                Err(Failure::usage(format!("{word} is a node type and an edge type; write node:{word} or edge:{word}")))
+            }
             (false, true) => Ok(edge),
             _ => Ok(node),
         }
@@ -86,12 +83,7 @@ impl Reader {
             Backend::Embedded(graph, snapshot) => Ok(graph.get(snapshot, type_ref, ids).await?),
             Backend::Remote(graph, at) => {
                 let read = graph.get(convert::type_out(type_ref), ids).at(at.clone());
-                Ok(read
-                    .send()
-                    .await?
-                    .into_iter()
-                    .map(convert::entity_in)
-                    .collect())
+                Ok(read.send().await?.into_iter().map(convert::entity_in).collect())
             }
         }
     }
@@ -104,30 +96,17 @@ impl Reader {
                 (rows.schema, rows.batches.map_err(Failure::from).boxed())
             }
             Backend::Remote(graph, at) => {
-                let batches = convert::scan_out(graph, request)?
-                    .at(at.clone())
-                    .send()
-                    .await?;
-                (
-                    batches.schema().clone(),
-                    batches.map_err(Failure::from).boxed(),
-                )
+                let batches = convert::scan_out(graph, request)?.at(at.clone()).send().await?;
+                (batches.schema().clone(), batches.map_err(Failure::from).boxed())
             }
         };
         let ty = self.schema.get(&request.type_ref);
         let columns = schema.fields().iter().map(|field| {
             let property = ty.and_then(|ty| ty.property(field.name()));
             let text = PropertyType::Scalar(ScalarType::String);
-            (
-                field.name().clone(),
-                property.map_or(text, |property| property.ty.clone()),
-            )
+            (field.name().clone(), property.map_or(text, |property| property.ty.clone()))
         });
-        Ok(Rows {
-            columns: columns.collect(),
-            schema,
-            batches,
-        })
+        Ok(Rows { columns: columns.collect(), schema, batches })
     }
 
     /// What is near some nodes.
@@ -144,9 +123,7 @@ impl Reader {
     /// The whole version as JSONL.
     pub(crate) async fn export(&self) -> Result<BoxStream<'static, Result<Bytes>>> {
         Ok(match &self.backend {
-            Backend::Embedded(graph, snapshot) => {
-                graph.export(snapshot).map_err(Failure::from).boxed()
-            }
+            Backend::Embedded(graph, snapshot) => graph.export(snapshot).map_err(Failure::from).boxed(),
             Backend::Remote(graph, at) => {
                 let export = graph.export().at(at.clone()).send().await?;
                 export.chunks.map_err(Failure::from).boxed()

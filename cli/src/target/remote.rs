@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use futures::TryStreamExt;
 use omnigraph_client::{Client, ErrorReason, Graph, Selector};
-use omnigraph_engine::model::{
-    Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, WriteOptions,
-};
+use omnigraph_engine::model::{Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, WriteOptions};
 use tokio::io::AsyncReadExt as _;
 
 use super::convert;
@@ -23,8 +21,7 @@ pub(crate) struct Remote {
 
 /// Connects to a server, for commands about the server as a whole.
 pub(crate) async fn client(url: &str, caller: &Caller) -> Result<Client> {
-    let mut builder =
-        Client::builder(url).user_agent(concat!("omnigraph-cli/", env!("CARGO_PKG_VERSION")));
+    let mut builder = Client::builder(url).user_agent(concat!("omnigraph-cli/", env!("CARGO_PKG_VERSION")));
     if let Some(token) = &caller.token {
         builder = builder.token(token);
     }
@@ -40,11 +37,7 @@ pub(crate) async fn client(url: &str, caller: &Caller) -> Result<Client> {
 impl Remote {
     pub(super) async fn connect(url: &str, graph: &str, caller: &Caller) -> Result<Self> {
         let client = client(url, caller).await?;
-        Ok(Self {
-            graph: client.graph(graph),
-            url: url.to_string(),
-            actor: caller.actor(),
-        })
+        Ok(Self { graph: client.graph(graph), url: url.to_string(), actor: caller.actor() })
     }
 
     pub(super) fn place(&self) -> String {
@@ -84,11 +77,7 @@ impl Remote {
         })
     }
 
-    pub(super) async fn mutate(
-        &self,
-        changes: Vec<Change>,
-        options: &WriteOptions,
-    ) -> Result<Outcome> {
+    pub(super) async fn mutate(&self, changes: Vec<Change>, options: &WriteOptions) -> Result<Outcome> {
         let mut mutation = self.graph.mutate().branch(options.branch_name());
         if !options.expected_head.is_empty() {
             mutation = mutation.expected_head(&options.expected_head);
@@ -144,15 +133,9 @@ impl Remote {
         Ok(convert::branch_in(self.graph.branch(name).await?))
     }
 
-    pub(super) async fn create_branch(
-        &self,
-        name: &str,
-        from: &ReadSelector,
-    ) -> Result<BranchInfo> {
+    pub(super) async fn create_branch(&self, name: &str, from: &ReadSelector) -> Result<BranchInfo> {
         let from = self.selector(from).await?;
-        Ok(convert::branch_in(
-            self.graph.create_branch(name, from).await?,
-        ))
+        Ok(convert::branch_in(self.graph.create_branch(name, from).await?))
     }
 
     pub(super) async fn delete_branch(&self, name: &str, force: bool) -> Result<()> {
@@ -164,14 +147,8 @@ impl Remote {
         Ok(convert::commit_in(commit))
     }
 
-    pub(super) async fn commit_by_request(
-        &self,
-        branch: &str,
-        request_id: &str,
-    ) -> Result<CommitInfo> {
-        Ok(convert::commit_in(
-            self.graph.commit_by_request(branch, request_id).await?,
-        ))
+    pub(super) async fn commit_by_request(&self, branch: &str, request_id: &str) -> Result<CommitInfo> {
+        Ok(convert::commit_in(self.graph.commit_by_request(branch, request_id).await?))
     }
 
     pub(super) async fn commits(&self, branch: &str, limit: usize) -> Result<Vec<CommitInfo>> {
@@ -205,8 +182,7 @@ impl Remote {
                 break;
             }
         }
-        let what =
-            format!("branch {branch:?} has no manifest version {version}, or it is not retained");
+        let what = format!("branch {branch:?} has no manifest version {version}, or it is not retained");
         Err(Failure::usage(what).because(ErrorReason::CommitNotFound))
     }
 }

@@ -48,7 +48,9 @@ pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &A
 /// Whether the name belongs to a live branch. A deletion that stopped half-way, its lineage closed and its
 /// document unmarked, is finished here.
 async fn lives(core: &Core, name: &str) -> Result<bool> {
-    let Some(entry) = branches::read(&core.store, name).await? else { return Ok(false) };
+    let Some(entry) = branches::read(&core.store, name).await? else {
+        return Ok(false);
+    };
     if entry.doc.deleted {
         return Ok(false);
     }

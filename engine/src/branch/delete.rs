@@ -96,9 +96,6 @@ impl Action for Close {
         if view.snapshot.branch.branch_id != self.branch_id {
             return Ok(None);
         }
-        Ok(Some(Prepared {
-            extras: CommitExtras { interfaces: None, closes_branch: true },
-            ..Prepared::default()
-        }))
+        Ok(Some(Prepared { extras: CommitExtras { interfaces: None, closes_branch: true }, ..Prepared::default() }))
     }
 }

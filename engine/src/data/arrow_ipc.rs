@@ -52,24 +52,17 @@ pub(super) fn read(mut reader: impl Read, ty: &EntityType, outlet: &mut Outlet<'
         }
         if bytes_since_batch > limits::MAX_RECORD_BYTES + CHUNK {
             let limit = limits::MAX_RECORD_BYTES;
-            let what = format!(
-                "a batch of the Arrow IPC input has more than {limit} bytes; write smaller batches"
-            );
+            let what = format!("a batch of the Arrow IPC input has more than {limit} bytes; write smaller batches");
             return Err(Error::new(Reason::LimitExceeded, what).with("limit", limit));
         }
         chunk = next(&mut reader, CHUNK)?;
     }
-    messages
-        .finish()
-        .map_err(|e| unreadable("the Arrow IPC input", e))?;
+    messages.finish().map_err(|e| unreadable("the Arrow IPC input", e))?;
     match messages.schema() {
         Some(schema) if !schema_is_known => decoder.check_schema(&schema)?,
         Some(_) => {}
         None => {
-            return Err(Error::new(
-                Reason::InvalidRecord,
-                "the Arrow IPC input is empty; it lacks a schema",
-            ));
+            return Err(Error::new(Reason::InvalidRecord, "the Arrow IPC input is empty; it lacks a schema"));
         }
     }
     outlet.stats.records += decoder.records();
@@ -93,9 +86,6 @@ fn start(reader: &mut impl Read) -> Result<Vec<u8>> {
 /// The next bytes, fewer only at the end of the input.
 fn next(reader: &mut impl Read, count: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(count);
-    reader
-        .take(count as u64)
-        .read_to_end(&mut bytes)
-        .map_err(|e| unreadable("the input", e))?;
+    reader.take(count as u64).read_to_end(&mut bytes).map_err(|e| unreadable("the input", e))?;
     Ok(bytes)
 }

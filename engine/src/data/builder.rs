@@ -44,10 +44,7 @@ impl RowBuilder {
     pub(super) fn new(plan: Arc<TypePlan>) -> Self {
         let properties = &plan.ty.properties;
         let columns = properties.iter().map(|p| Column::new(&p.ty)).collect();
-        let mentioned = properties
-            .iter()
-            .map(|_| BooleanBufferBuilder::new(0))
-            .collect();
+        let mentioned = properties.iter().map(|_| BooleanBufferBuilder::new(0)).collect();
         let seen = vec![false; properties.len()];
         let text = || StringBuilder::with_capacity(0, 0);
         Self {
@@ -154,16 +151,8 @@ impl RowBuilder {
         let records = std::mem::take(&mut self.records);
         let bad = std::mem::take(&mut self.bad);
         self.bytes = 0;
-        let columns = self
-            .columns
-            .iter_mut()
-            .map(Column::finish)
-            .collect::<Result<Vec<_>>>()?;
-        let mentioned: Vec<_> = self
-            .mentioned
-            .iter_mut()
-            .map(BooleanBufferBuilder::finish)
-            .collect();
+        let columns = self.columns.iter_mut().map(Column::finish).collect::<Result<Vec<_>>>()?;
+        let mentioned: Vec<_> = self.mentioned.iter_mut().map(BooleanBufferBuilder::finish).collect();
         let mentioned = std::mem::take(&mut self.any_unmentioned).then_some(mentioned);
         let given = self.ids.finish();
         let given = std::mem::take(&mut self.any_given).then_some(given);
@@ -188,13 +177,7 @@ impl RowBuilder {
         }
         all.extend(columns);
         let batch = assemble(&self.plan, all)?;
-        Ok(Some(InputBatch {
-            type_ref: self.plan.ty.type_ref(),
-            batch,
-            mentioned,
-            fresh_ids,
-            records,
-        }))
+        Ok(Some(InputBatch { type_ref: self.plan.ty.type_ref(), batch, mentioned, fresh_ids, records }))
     }
 }
 
@@ -203,11 +186,6 @@ impl RowBuilder {
 /// # Errors
 /// [`crate::error::Reason::Internal`] if they do not fit it.
 pub(super) fn assemble(plan: &TypePlan, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
-    RecordBatch::try_new(plan.schema.clone(), columns).map_err(|e| {
-        Error::internal(format!(
-            "decoded rows of {} do not form a batch: {e}",
-            plan.ty.name
-        ))
-        .caused_by(e)
-    })
+    RecordBatch::try_new(plan.schema.clone(), columns)
+        .map_err(|e| Error::internal(format!("decoded rows of {} do not form a batch: {e}", plan.ty.name)).caused_by(e))
 }

@@ -10,9 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Float32Type, Float64Type, TimestampMicrosecondType,
 };
-use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, Float32Array, ListArray, PrimitiveArray, new_null_array,
-};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Float32Array, ListArray, PrimitiveArray, new_null_array};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
@@ -33,11 +31,7 @@ pub(super) type OnMisfit<'a> = &'a mut dyn FnMut(usize, Misfit);
 ///
 /// # Errors
 /// The column's Arrow type is not one for this property.
-pub(super) fn cast(
-    column: &ArrayRef,
-    ty: &PropertyType,
-    bad: OnMisfit<'_>,
-) -> Result<ArrayRef, Misfit> {
+pub(super) fn cast(column: &ArrayRef, ty: &PropertyType, bad: OnMisfit<'_>) -> Result<ArrayRef, Misfit> {
     let column = decode(column, ty)?;
     if column.data_type() == &DataType::Null {
         return Ok(new_null_array(&logical_type(ty), column.len()));
@@ -64,11 +58,7 @@ pub(super) fn cast(
 /// # Errors
 /// It holds no text.
 pub(super) fn cast_text(column: &ArrayRef) -> Result<ArrayRef, Misfit> {
-    cast(
-        column,
-        &PropertyType::Scalar(ScalarType::String),
-        &mut |_, _| {},
-    )
+    cast(column, &PropertyType::Scalar(ScalarType::String), &mut |_, _| {})
 }
 
 /// Undoes dictionary and run-length encoding.
@@ -81,47 +71,31 @@ fn decode(column: &ArrayRef, ty: &PropertyType) -> Result<ArrayRef, Misfit> {
 }
 
 fn wrong_type(column: &dyn Array, ty: &PropertyType) -> Misfit {
-    Misfit::mismatch(
-        format!("a column of Arrow type {}", column.data_type()),
-        expected(ty),
-    )
+    Misfit::mismatch(format!("a column of Arrow type {}", column.data_type()), expected(ty))
 }
 
 /// Arrow's own conversion, for pairs of types between which it is exact or leaves a null.
 fn convert(column: &dyn Array, to: &DataType, ty: &PropertyType) -> Result<ArrayRef, Misfit> {
-    let options = CastOptions {
-        safe: true,
-        ..CastOptions::default()
-    };
+    let options = CastOptions { safe: true, ..CastOptions::default() };
     cast_with_options(column, to, &options).map_err(|_| wrong_type(column, ty))
 }
 
-fn cast_scalar(
-    column: &ArrayRef,
-    scalar: ScalarType,
-    bad: OnMisfit<'_>,
-) -> Result<ArrayRef, Misfit> {
+fn cast_scalar(column: &ArrayRef, scalar: ScalarType, bad: OnMisfit<'_>) -> Result<ArrayRef, Misfit> {
     use ScalarType as S;
     let (ty, to) = (PropertyType::Scalar(scalar), scalar_type(scalar));
     let from = column.data_type();
     match scalar {
         S::Bool if *from == to => Ok(column.clone()),
         S::String if *from == to => Ok(column.clone()),
-        S::String if matches!(from, DataType::LargeUtf8 | DataType::Utf8View) => {
-            convert(column, &to, &ty)
-        }
+        S::String if matches!(from, DataType::LargeUtf8 | DataType::Utf8View) => convert(column, &to, &ty),
         S::I32 | S::I64 | S::U32 | S::U64 if *from == to => Ok(column.clone()),
         S::I32 | S::I64 | S::U32 | S::U64 if from.is_integer() => {
             let cast = convert(column, &to, &ty)?;
             report_new_nulls(column, &cast, &ty, bad);
             Ok(cast)
         }
-        S::F32 if from.is_integer() => {
-            Ok(from_integers::<Float32Type>(column, &ty, exact_f32, bad))
-        }
-        S::F64 if from.is_integer() => {
-            Ok(from_integers::<Float64Type>(column, &ty, exact_f64, bad))
-        }
+        S::F32 if from.is_integer() => Ok(from_integers::<Float32Type>(column, &ty, exact_f32, bad)),
+        S::F64 if from.is_integer() => Ok(from_integers::<Float64Type>(column, &ty, exact_f64, bad)),
         S::F32 if *from == DataType::Float64 => Ok(narrow(column, &ty, bad)),
         S::F32 | S::F64 if from.is_floating() => {
             let cast = convert(column, &to, &ty)?;
@@ -135,12 +109,7 @@ fn cast_scalar(
         S::Date if *from == DataType::Date64 => Ok(from_millis(column, &ty, bad)),
         S::DateTime => cast_datetime(column, &ty, bad),
         S::Blob if *from == to => Ok(column.clone()),
-        S::Blob
-            if matches!(
-                from,
-                DataType::Binary | DataType::BinaryView | DataType::FixedSizeBinary(_)
-            ) =>
-        {
+        S::Blob if matches!(from, DataType::Binary | DataType::BinaryView | DataType::FixedSizeBinary(_)) => {
             convert(column, &to, &ty)
         }
         _ => Err(wrong_type(column, &ty)),
@@ -148,8 +117,7 @@ fn cast_scalar(
 }
 
 fn misfit_at(column: &dyn Array, row: usize, ty: &PropertyType) -> Misfit {
-    let found = array_value_to_string(column, row)
-        .unwrap_or_else(|e| format!("a value that cannot be shown ({e})"));
+    let found = array_value_to_string(column, row).unwrap_or_else(|e| format!("a value that cannot be shown ({e})"));
     Misfit::mismatch(quote(&found), expected(ty))
 }
 
@@ -225,69 +193,49 @@ fn from_integers<T: ArrowPrimitiveType>(
 }
 
 fn narrow(column: &dyn Array, ty: &PropertyType, bad: OnMisfit<'_>) -> ArrayRef {
-    Arc::new(convert_each::<Float64Type, Float32Type>(
-        column,
-        ty,
-        bad,
-        |wide| {
-            let narrow = wide as f32;
-            (narrow.is_finite() && f64::from(narrow) == wide).then_some(narrow)
-        },
-    ))
+    Arc::new(convert_each::<Float64Type, Float32Type>(column, ty, bad, |wide| {
+        let narrow = wide as f32;
+        (narrow.is_finite() && f64::from(narrow) == wide).then_some(narrow)
+    }))
 }
 
 fn from_millis(column: &dyn Array, ty: &PropertyType, bad: OnMisfit<'_>) -> ArrayRef {
     const DAY: i64 = 86_400_000;
-    Arc::new(convert_each::<Date64Type, Date32Type>(
-        column,
-        ty,
-        bad,
-        |millis| {
-            let days = i32::try_from(millis / DAY).ok()?;
-            (millis % DAY == 0 && is_date(days)).then_some(days)
-        },
-    ))
+    Arc::new(convert_each::<Date64Type, Date32Type>(column, ty, bad, |millis| {
+        let days = i32::try_from(millis / DAY).ok()?;
+        (millis % DAY == 0 && is_date(days)).then_some(days)
+    }))
 }
 
 // A timestamp without a time zone says what a clock on some wall showed and is no instant; text without an
 // offset is refused for the same reason.
-fn cast_datetime(
-    column: &ArrayRef,
-    ty: &PropertyType,
-    bad: OnMisfit<'_>,
-) -> Result<ArrayRef, Misfit> {
+fn cast_datetime(column: &ArrayRef, ty: &PropertyType, bad: OnMisfit<'_>) -> Result<ArrayRef, Misfit> {
     use arrow_array::types::{TimestampMicrosecondType as Micro, TimestampSecondType as Second};
     use arrow_array::types::{TimestampMillisecondType as Milli, TimestampNanosecondType as Nano};
     let unit = match column.data_type() {
         DataType::Timestamp(unit, Some(_)) => *unit,
         DataType::Timestamp(_, None) => {
-            let found = format!(
-                "a column of Arrow type {}, which has no time zone",
-                column.data_type()
-            );
-            let expected = format!(
-                "{}; give the column the zone its values are in",
-                expected(ty)
-            );
+            let found = format!("a column of Arrow type {}, which has no time zone", column.data_type());
+            let expected = format!("{}; give the column the zone its values are in", expected(ty));
             return Err(Misfit::mismatch(found, expected));
         }
         _ => return Err(wrong_type(column, ty)),
     };
     let storable = |micros: &i64| is_datetime(*micros);
     let micros: PrimitiveArray<Micro> = match unit {
-        TimeUnit::Second => convert_each::<Second, Micro>(column, ty, bad, |s| {
-            s.checked_mul(1_000_000).filter(storable)
-        }),
-        TimeUnit::Millisecond => convert_each::<Milli, Micro>(column, ty, bad, |ms| {
-            ms.checked_mul(1_000).filter(storable)
-        }),
+        TimeUnit::Second => {
+            convert_each::<Second, Micro>(column, ty, bad, |s| s.checked_mul(1_000_000).filter(storable))
+        }
+        TimeUnit::Millisecond => {
+            convert_each::<Milli, Micro>(column, ty, bad, |ms| ms.checked_mul(1_000).filter(storable))
+        }
         TimeUnit::Microsecond => {
             report_rows::<TimestampMicrosecondType>(column, ty, bad, |us| !is_datetime(us));
             column.as_primitive::<Micro>().clone()
         }
-        TimeUnit::Nanosecond => convert_each::<Nano, Micro>(column, ty, bad, |ns| {
-            (ns % 1_000 == 0).then_some(ns / 1_000)
-        }),
+        TimeUnit::Nanosecond => {
+            convert_each::<Nano, Micro>(column, ty, bad, |ns| (ns % 1_000 == 0).then_some(ns / 1_000))
+        }
     };
     Ok(Arc::new(micros.with_timezone("UTC")))
 }
@@ -306,24 +254,15 @@ impl Lists {
         let (offsets, members): (Vec<usize>, &ArrayRef) = match column.data_type() {
             DataType::List(_) => {
                 let list = column.as_list::<i32>();
-                (
-                    list.value_offsets().iter().map(|o| *o as usize).collect(),
-                    list.values(),
-                )
+                (list.value_offsets().iter().map(|o| *o as usize).collect(), list.values())
             }
             DataType::LargeList(_) => {
                 let list = column.as_list::<i64>();
-                (
-                    list.value_offsets().iter().map(|o| *o as usize).collect(),
-                    list.values(),
-                )
+                (list.value_offsets().iter().map(|o| *o as usize).collect(), list.values())
             }
             DataType::FixedSizeList(_, length) => {
                 let length = usize::try_from(*length).unwrap_or_default();
-                (
-                    (0..=rows).map(|row| row * length).collect(),
-                    column.as_fixed_size_list().values(),
-                )
+                ((0..=rows).map(|row| row * length).collect(), column.as_fixed_size_list().values())
             }
             DataType::ListView(item) | DataType::LargeListView(item) => {
                 let plain = convert(column, &DataType::LargeList(item.clone()), ty)?;
@@ -334,11 +273,7 @@ impl Lists {
         let (first, last) = (offsets[0], offsets[rows]);
         let members = decode(&members.slice(first, last - first), ty)?;
         let offsets = offsets.into_iter().map(|offset| offset - first).collect();
-        Ok(Self {
-            offsets,
-            members,
-            nulls,
-        })
+        Ok(Self { offsets, members, nulls })
     }
 
     fn rows(&self) -> usize {
@@ -356,58 +291,26 @@ impl Lists {
     }
 }
 
-fn cast_list(
-    column: &ArrayRef,
-    scalar: ScalarType,
-    ty: &PropertyType,
-    bad: OnMisfit<'_>,
-) -> Result<ArrayRef, Misfit> {
+fn cast_list(column: &ArrayRef, scalar: ScalarType, ty: &PropertyType, bad: OnMisfit<'_>) -> Result<ArrayRef, Misfit> {
     let lists = Lists::of(column, ty)?;
-    let too_long = |_| {
-        Misfit::mismatch(
-            "more list members in one batch than 32 bits can count",
-            expected(ty),
-        )
-    };
-    let ends = lists
-        .offsets
-        .iter()
-        .map(|offset| i32::try_from(*offset))
-        .collect::<Result<Vec<_>, _>>();
+    let too_long = |_| Misfit::mismatch("more list members in one batch than 32 bits can count", expected(ty));
+    let ends = lists.offsets.iter().map(|offset| i32::try_from(*offset)).collect::<Result<Vec<_>, _>>();
     let offsets = OffsetBuffer::new(ScalarBuffer::from(ends.map_err(too_long)?));
     let mut bad_member = |member: usize, misfit: Misfit| {
         if let Some((row, at)) = lists.row_of(member) {
             let found = format!("{} as member {at}", misfit.found);
-            bad(
-                row,
-                Misfit {
-                    found,
-                    expected: expected(ty),
-                    ..misfit
-                },
-            );
+            bad(row, Misfit { found, expected: expected(ty), ..misfit });
         }
     };
     let members = match lists.members.data_type() {
         DataType::Null => new_null_array(&scalar_type(scalar), lists.members.len()),
-        _ => cast_scalar(&lists.members, scalar, &mut bad_member)
-            .map_err(|_| wrong_type(column, ty))?,
+        _ => cast_scalar(&lists.members, scalar, &mut bad_member).map_err(|_| wrong_type(column, ty))?,
     };
-    let array = ListArray::try_new(
-        item_field(scalar_type(scalar)),
-        offsets,
-        members,
-        lists.nulls.clone(),
-    );
+    let array = ListArray::try_new(item_field(scalar_type(scalar)), offsets, members, lists.nulls.clone());
     Ok(Arc::new(array.map_err(|_| wrong_type(column, ty))?))
 }
 
-fn cast_vector(
-    column: &ArrayRef,
-    length: usize,
-    ty: &PropertyType,
-    bad: OnMisfit<'_>,
-) -> Result<ArrayRef, Misfit> {
+fn cast_vector(column: &ArrayRef, length: usize, ty: &PropertyType, bad: OnMisfit<'_>) -> Result<ArrayRef, Misfit> {
     let lists = Lists::of(column, ty)?;
     let kind = lists.members.data_type();
     if !(kind.is_floating() || kind.is_integer() || *kind == DataType::Null) {
@@ -421,10 +324,7 @@ fn cast_vector(
     for row in 0..rows {
         let (start, end) = (lists.offsets[row], lists.offsets[row + 1]);
         let is_null = lists.is_null(row);
-        let fits = !is_null
-            && check_vector(members, start..end, length, ty, &mut |misfit| {
-                bad(row, misfit)
-            });
+        let fits = !is_null && check_vector(members, start..end, length, ty, &mut |misfit| bad(row, misfit));
         match (whole, fits) {
             (true, _) => {}
             (false, true) => numbers.extend_from_slice(&members.values()[start..end]),
@@ -437,12 +337,7 @@ fn cast_vector(
         false => Float32Array::from(numbers),
     };
     let size = i32::try_from(length).unwrap_or(i32::MAX);
-    let array = FixedSizeListArray::try_new(
-        item_field(DataType::Float32),
-        size,
-        Arc::new(values),
-        lists.nulls,
-    );
+    let array = FixedSizeListArray::try_new(item_field(DataType::Float32), size, Arc::new(values), lists.nulls);
     Ok(Arc::new(array.map_err(|_| wrong_type(column, ty))?))
 }
 
@@ -454,25 +349,13 @@ fn check_vector(
     bad: &mut dyn FnMut(Misfit),
 ) -> bool {
     if range.len() != length {
-        bad(Misfit::mismatch(
-            format!("{} numbers", range.len()),
-            expected(ty),
-        ));
+        bad(Misfit::mismatch(format!("{} numbers", range.len()), expected(ty)));
         return false;
     }
-    let wrong = range
-        .clone()
-        .find(|at| members.is_null(*at) || !members.value(*at).is_finite());
+    let wrong = range.clone().find(|at| members.is_null(*at) || !members.value(*at).is_finite());
     if let Some(at) = wrong {
-        let found = if members.is_null(at) {
-            "null".to_string()
-        } else {
-            members.value(at).to_string()
-        };
-        bad(Misfit::mismatch(
-            format!("{found} as member {}", at - range.start + 1),
-            expected(ty),
-        ));
+        let found = if members.is_null(at) { "null".to_string() } else { members.value(at).to_string() };
+        bad(Misfit::mismatch(format!("{found} as member {}", at - range.start + 1), expected(ty)));
     }
     wrong.is_none()
 }

@@ -26,20 +26,9 @@ pub(super) struct Column {
 #[derive(Debug)]
 enum Values {
     Scalar(Scalars),
-    Enum {
-        members: FxHashSet<String>,
-        texts: Scalars,
-    },
-    Vector {
-        length: usize,
-        numbers: Vec<f32>,
-        valid: NullBufferBuilder,
-    },
-    List {
-        items: Scalars,
-        ends: Vec<i32>,
-        valid: NullBufferBuilder,
-    },
+    Enum { members: FxHashSet<String>, texts: Scalars },
+    Vector { length: usize, numbers: Vec<f32>, valid: NullBufferBuilder },
+    List { items: Scalars, ends: Vec<i32>, valid: NullBufferBuilder },
 }
 
 impl Column {
@@ -51,30 +40,21 @@ impl Column {
                 members: members.iter().cloned().collect(),
                 texts: Scalars::new(crate::model::ScalarType::String),
             },
-            PropertyType::Vector(length) => Values::Vector {
-                length: *length as usize,
-                numbers: Vec::new(),
-                valid: NullBufferBuilder::new(0),
-            },
-            PropertyType::List(scalar) => Values::List {
-                items: Scalars::new(*scalar),
-                ends: vec![0],
-                valid: NullBufferBuilder::new(0),
-            },
+            PropertyType::Vector(length) => {
+                Values::Vector { length: *length as usize, numbers: Vec::new(), valid: NullBufferBuilder::new(0) }
+            }
+            PropertyType::List(scalar) => {
+                Values::List { items: Scalars::new(*scalar), ends: vec![0], valid: NullBufferBuilder::new(0) }
+            }
         };
-        Self {
-            ty: ty.clone(),
-            values,
-        }
+        Self { ty: ty.clone(), values }
     }
 
     /// Whether values have a size that depends on them, so that their bytes must be counted.
     pub(super) fn is_variable(&self) -> bool {
         matches!(
             &self.values,
-            Values::Scalar(Scalars::Text(_) | Scalars::Blob(_))
-                | Values::Enum { .. }
-                | Values::List { .. }
+            Values::Scalar(Scalars::Text(_) | Scalars::Blob(_)) | Values::Enum { .. } | Values::List { .. }
         )
     }
 
@@ -82,11 +62,7 @@ impl Column {
     pub(super) fn push_null(&mut self) {
         match &mut self.values {
             Values::Scalar(values) | Values::Enum { texts: values, .. } => values.push_null(),
-            Values::Vector {
-                length,
-                numbers,
-                valid,
-            } => {
+            Values::Vector { length, numbers, valid } => {
                 numbers.resize((valid.len() + 1) * *length, 0.0);
                 valid.append_null();
             }
@@ -98,12 +74,7 @@ impl Column {
     }
 
     /// Adds the value of a JSON token, or a null and what is wrong with it.
-    pub(super) fn push_json(
-        &mut self,
-        text: &str,
-        token: Token,
-        scratch: &mut String,
-    ) -> Result<(), Misfit> {
+    pub(super) fn push_json(&mut self, text: &str, token: Token, scratch: &mut String) -> Result<(), Misfit> {
         let result = match (token.kind, &self.values) {
             (Kind::Array, Values::Vector { .. } | Values::List { .. }) => {
                 self.push_array(&text[token.start..token.end], scratch)
@@ -125,14 +96,7 @@ impl Column {
     /// Adds a typed value, or a null and what is wrong with it.
     pub(super) fn push_value(&mut self, value: &Value) -> Result<(), Misfit> {
         let result = match (value, &mut self.values) {
-            (
-                Value::Vector(given),
-                Values::Vector {
-                    length,
-                    numbers,
-                    valid,
-                },
-            ) => {
+            (Value::Vector(given), Values::Vector { length, numbers, valid }) => {
                 if given.len() == *length && given.iter().all(|f| f.is_finite()) {
                     numbers.extend_from_slice(given);
                     valid.append_non_null();
@@ -165,9 +129,7 @@ impl Column {
                 Some(text) => Err(not_a_member(text, &self.ty)),
                 None => Err(Misfit::mismatch(value.shown(), expected(&self.ty))),
             },
-            Values::Vector { .. } | Values::List { .. } => {
-                Err(Misfit::mismatch(value.shown(), expected(&self.ty)))
-            }
+            Values::Vector { .. } | Values::List { .. } => Err(Misfit::mismatch(value.shown(), expected(&self.ty))),
         }
     }
 
@@ -179,19 +141,16 @@ impl Column {
         });
         match scanned {
             Ok(members) => members.and_then(|()| self.close()),
-            Err(Stop::Incomplete | Stop::Syntax(..)) => {
-                Err(Misfit::mismatch(quote(text), expected(&self.ty)))
-            }
+            Err(Stop::Incomplete | Stop::Syntax(..)) => Err(Misfit::mismatch(quote(text), expected(&self.ty))),
         }
     }
 
     /// Adds a member to the list or vector that [`Column::close`] ends.
     fn push_member(&mut self, at: usize, member: Scalar<'_>) -> Result<(), Misfit> {
         match &mut self.values {
-            Values::List { items, .. } => items.push(member).map_err(|misfit| Misfit {
-                found: format!("{} as member {}", misfit.found, at + 1),
-                ..misfit
-            }),
+            Values::List { items, .. } => items
+                .push(member)
+                .map_err(|misfit| Misfit { found: format!("{} as member {}", misfit.found, at + 1), ..misfit }),
             Values::Vector { numbers, .. } => {
                 let number = match member {
                     Scalar::JsonNumber(text) => text.parse().ok(),
@@ -209,9 +168,7 @@ impl Column {
                 }
                 Ok(())
             }
-            Values::Scalar(_) | Values::Enum { .. } => {
-                Err(Misfit::mismatch("a list", expected(&self.ty)))
-            }
+            Values::Scalar(_) | Values::Enum { .. } => Err(Misfit::mismatch("a list", expected(&self.ty))),
         }
     }
 
@@ -222,24 +179,15 @@ impl Column {
                 valid.append_non_null();
                 Ok(())
             }
-            Values::Vector {
-                length,
-                numbers,
-                valid,
-            } => {
+            Values::Vector { length, numbers, valid } => {
                 let found = numbers.len() - valid.len() * *length;
                 if found != *length {
-                    return Err(Misfit::mismatch(
-                        format!("{found} numbers"),
-                        expected(&self.ty),
-                    ));
+                    return Err(Misfit::mismatch(format!("{found} numbers"), expected(&self.ty)));
                 }
                 valid.append_non_null();
                 Ok(())
             }
-            Values::Scalar(_) | Values::Enum { .. } => {
-                Err(Misfit::mismatch("a list", expected(&self.ty)))
-            }
+            Values::Scalar(_) | Values::Enum { .. } => Err(Misfit::mismatch("a list", expected(&self.ty))),
         }
     }
 
@@ -250,11 +198,7 @@ impl Column {
     pub(super) fn finish(&mut self) -> Result<ArrayRef> {
         match &mut self.values {
             Values::Scalar(values) | Values::Enum { texts: values, .. } => Ok(values.finish()),
-            Values::Vector {
-                length,
-                numbers,
-                valid,
-            } => {
+            Values::Vector { length, numbers, valid } => {
                 let item = item_field(arrow_schema::DataType::Float32);
                 let numbers = Arc::new(Float32Array::from(std::mem::take(numbers)));
                 let length = i32::try_from(*length).unwrap_or(i32::MAX);
@@ -268,12 +212,8 @@ impl Column {
                 };
                 let ends = std::mem::replace(ends, vec![0]);
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
-                let array = ListArray::try_new(
-                    item_field(scalar_type(*scalar)),
-                    offsets,
-                    items.finish(),
-                    valid.finish(),
-                );
+                let array =
+                    ListArray::try_new(item_field(scalar_type(*scalar)), offsets, items.finish(), valid.finish());
                 Ok(Arc::new(array.map_err(|e| malformed(&self.ty, e))?))
             }
         }

@@ -44,11 +44,7 @@ pub(super) fn open(source: Source, compression: Compression) -> Result<Box<dyn R
 /// Tells a compression from the first bytes, and gives them back in front of the others.
 pub(super) fn sniff(mut reader: Box<dyn Read + Send>) -> Result<(Compression, Peeked)> {
     let mut head = Vec::new();
-    reader
-        .by_ref()
-        .take(ZSTD.len() as u64)
-        .read_to_end(&mut head)
-        .map_err(|e| unreadable("the input", e))?;
+    reader.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head).map_err(|e| unreadable("the input", e))?;
     let found = if head.starts_with(GZIP) {
         Compression::Gzip
     } else if head.starts_with(ZSTD) {

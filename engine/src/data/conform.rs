@@ -34,10 +34,7 @@ impl BatchDecoder {
     /// # Errors
     /// [`Reason::InvalidSchema`] if the type's key cannot be one.
     pub fn new(ty: &EntityType) -> Result<Self> {
-        Ok(Self {
-            plan: TypePlan::new(ty)?,
-            records: 0,
-        })
+        Ok(Self { plan: TypePlan::new(ty)?, records: 0 })
     }
 
     /// Rows decoded so far.
@@ -50,11 +47,7 @@ impl BatchDecoder {
     ///
     /// # Errors
     /// [`Reason::InvalidRecord`] listing every column and row that does not fit.
-    pub fn decode(
-        &mut self,
-        batch: &RecordBatch,
-        fresh: &mut dyn FnMut() -> String,
-    ) -> Result<InputBatch> {
+    pub fn decode(&mut self, batch: &RecordBatch, fresh: &mut dyn FnMut() -> String) -> Result<InputBatch> {
         let mut violations = Violations::default();
         let decoded = self.decode_into(batch, fresh, &mut violations)?;
         decoded.ok_or_else(|| violations.into_error())
@@ -70,14 +63,7 @@ impl BatchDecoder {
         self.records += batch.num_rows() as u64;
         let records = (first..=self.records).collect();
         let bad = FxHashSet::default();
-        Conforming {
-            plan: &self.plan,
-            records,
-            bad,
-            column_is_wrong: false,
-            violations,
-        }
-        .run(batch, fresh)
+        Conforming { plan: &self.plan, records, bad, column_is_wrong: false, violations }.run(batch, fresh)
     }
 
     /// Decodes a batch in pieces of bounded length and gives them to the outlet.
@@ -100,10 +86,7 @@ impl BatchDecoder {
     /// [`Reason::InvalidRecord`] listing the columns that are not.
     pub fn check_schema(&self, schema: &Schema) -> Result<()> {
         let empty = RecordBatch::new_empty(Arc::new(schema.clone()));
-        let mut decoder = Self {
-            plan: self.plan.clone(),
-            records: 0,
-        };
+        let mut decoder = Self { plan: self.plan.clone(), records: 0 };
         decoder.decode(&empty, &mut String::new).map(drop)
     }
 }
@@ -132,20 +115,13 @@ struct Conforming<'a> {
 }
 
 impl Conforming<'_> {
-    fn run(
-        mut self,
-        batch: &RecordBatch,
-        fresh: &mut dyn FnMut() -> String,
-    ) -> Result<Option<InputBatch>> {
+    fn run(mut self, batch: &RecordBatch, fresh: &mut dyn FnMut() -> String) -> Result<Option<InputBatch>> {
         let slots = self.slots(batch);
         let given = self.text(batch, &slots, Slot::Id);
         let ends = match self.plan.ty.kind {
             EntityKind::Node => None,
             EntityKind::Edge => {
-                let (src, dst) = (
-                    self.end(batch, &slots, Slot::Src),
-                    self.end(batch, &slots, Slot::Dst),
-                );
+                let (src, dst) = (self.end(batch, &slots, Slot::Src), self.end(batch, &slots, Slot::Dst));
                 Some((src, dst))
             }
         };
@@ -178,19 +154,12 @@ impl Conforming<'_> {
         all.extend(columns);
         let batch = assemble(self.plan, all)?;
         let type_ref = self.plan.ty.type_ref();
-        Ok(Some(InputBatch {
-            type_ref,
-            batch,
-            mentioned,
-            fresh_ids,
-            records: self.records,
-        }))
+        Ok(Some(InputBatch { type_ref, batch, mentioned, fresh_ids, records: self.records }))
     }
 
     fn column_problem(&mut self, column: &str, reason: Reason, what: String) {
         self.column_is_wrong = true;
-        self.violations
-            .add(reason, || (format!("column {column}"), what));
+        self.violations.add(reason, || (format!("column {column}"), what));
     }
 
     /// Which column of the batch goes to which slot.
@@ -199,13 +168,10 @@ impl Conforming<'_> {
         for (at, field) in batch.schema().fields().iter().enumerate() {
             let name = field.name();
             match self.plan.slot(name) {
-                None => {
-                    self.column_problem(name, Reason::PropertyNotFound, self.plan.unknown(name))
-                }
+                None => self.column_problem(name, Reason::PropertyNotFound, self.plan.unknown(name)),
                 Some(slot) => {
                     if slots.insert(slot, at).is_some() {
-                        let what =
-                            format!("{} is given by two columns", self.plan.column_name(slot));
+                        let what = format!("{} is given by two columns", self.plan.column_name(slot));
                         self.column_problem(name, Reason::InvalidRecord, what);
                     }
                 }
@@ -214,12 +180,7 @@ impl Conforming<'_> {
         slots
     }
 
-    fn text(
-        &mut self,
-        batch: &RecordBatch,
-        slots: &FxHashMap<Slot, usize>,
-        slot: Slot,
-    ) -> Option<StringArray> {
+    fn text(&mut self, batch: &RecordBatch, slots: &FxHashMap<Slot, usize>, slot: Slot) -> Option<StringArray> {
         let column = batch.column(*slots.get(&slot)?);
         match cast_text(column) {
             Ok(texts) => texts.as_string_opt::<i32>().cloned(),
@@ -231,12 +192,7 @@ impl Conforming<'_> {
         }
     }
 
-    fn end(
-        &mut self,
-        batch: &RecordBatch,
-        slots: &FxHashMap<Slot, usize>,
-        slot: Slot,
-    ) -> StringArray {
+    fn end(&mut self, batch: &RecordBatch, slots: &FxHashMap<Slot, usize>, slot: Slot) -> StringArray {
         if !slots.contains_key(&slot) {
             let (column, what) = match slot {
                 Slot::Src => ("src", "the ids of the nodes its edges start at"),
@@ -245,30 +201,18 @@ impl Conforming<'_> {
             let what = format!("{} lacks this column, {what}", self.plan.ty.name);
             self.column_problem(column, Reason::RequiredViolation, what);
         }
-        self.text(batch, slots, slot)
-            .unwrap_or_else(|| StringArray::new_null(batch.num_rows()))
+        self.text(batch, slots, slot).unwrap_or_else(|| StringArray::new_null(batch.num_rows()))
     }
 
-    fn property(
-        &mut self,
-        batch: &RecordBatch,
-        slots: &FxHashMap<Slot, usize>,
-        at: usize,
-    ) -> ArrayRef {
+    fn property(&mut self, batch: &RecordBatch, slots: &FxHashMap<Slot, usize>, at: usize) -> ArrayRef {
         let (plan, property) = (self.plan, &self.plan.ty.properties[at]);
-        let absent = || {
-            new_null_array(
-                &crate::format::arrow::logical_type(&property.ty),
-                batch.num_rows(),
-            )
-        };
+        let absent = || new_null_array(&crate::format::arrow::logical_type(&property.ty), batch.num_rows());
         let Some(column) = slots.get(&Slot::Property(at)) else {
             return absent();
         };
         let mut on_misfit = |row: usize, misfit: Misfit| {
             self.bad.insert(row);
-            self.violations
-                .misfit(self.records[row], &plan.ty.name, &property.name, misfit);
+            self.violations.misfit(self.records[row], &plan.ty.name, &property.name, misfit);
         };
         match cast(batch.column(*column), &property.ty, &mut on_misfit) {
             Ok(column) => column,
@@ -281,19 +225,12 @@ impl Conforming<'_> {
 
     fn mentioned(&self, slots: &FxHashMap<Slot, usize>, rows: usize) -> Option<Vec<BooleanBuffer>> {
         let properties = 0..self.plan.ty.properties.len();
-        let given: Vec<bool> = properties
-            .map(|at| slots.contains_key(&Slot::Property(at)))
-            .collect();
+        let given: Vec<bool> = properties.map(|at| slots.contains_key(&Slot::Property(at))).collect();
         if given.iter().all(|given| *given) {
             return None;
         }
         let (all, none) = (BooleanBuffer::new_set(rows), BooleanBuffer::new_unset(rows));
-        Some(
-            given
-                .into_iter()
-                .map(|given| if given { all.clone() } else { none.clone() })
-                .collect(),
-        )
+        Some(given.into_iter().map(|given| if given { all.clone() } else { none.clone() }).collect())
     }
 }
 

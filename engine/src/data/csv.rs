@@ -26,18 +26,11 @@ pub(super) fn read(reader: impl Read, ty: &EntityType, outlet: &mut Outlet<'_>) 
     let slots = match lines.next()? {
         Line::Fields => header(&lines, rows.plan(), outlet),
         Line::Broken(what) => {
-            outlet.violations.add(Reason::InvalidRecord, || {
-                ("header".to_string(), what.to_string())
-            });
+            outlet.violations.add(Reason::InvalidRecord, || ("header".to_string(), what.to_string()));
             None
         }
         Line::End => {
-            let what = || {
-                (
-                    "header".to_string(),
-                    "the input is empty; a CSV input starts with a header".to_string(),
-                )
-            };
+            let what = || ("header".to_string(), "the input is empty; a CSV input starts with a header".to_string());
             outlet.violations.add(Reason::InvalidRecord, what);
             None
         }
@@ -53,12 +46,7 @@ pub(super) fn read(reader: impl Read, ty: &EntityType, outlet: &mut Outlet<'_>) 
             Line::End => break,
             Line::Broken(what) => {
                 number += 1;
-                let place = || {
-                    (
-                        format!("record {number}, line {}", lines.line()),
-                        what.to_string(),
-                    )
-                };
+                let place = || (format!("record {number}, line {}", lines.line()), what.to_string());
                 outlet.violations.add(Reason::InvalidRecord, place);
             }
             Line::Fields => {
@@ -91,19 +79,11 @@ fn header<R>(lines: &Lines<R>, plan: &TypePlan, outlet: &mut Outlet<'_>) -> Opti
     let mut wrong = Vec::new();
     for field in 0..lines.len() {
         let Some((name, _)) = lines.field(field) else {
-            wrong.push((
-                "header".to_string(),
-                Reason::InvalidRecord,
-                "it is not UTF-8".to_string(),
-            ));
+            wrong.push(("header".to_string(), Reason::InvalidRecord, "it is not UTF-8".to_string()));
             continue;
         };
         match plan.slot(name) {
-            None => wrong.push((
-                format!("column {name}"),
-                Reason::PropertyNotFound,
-                plan.unknown(name),
-            )),
+            None => wrong.push((format!("column {name}"), Reason::PropertyNotFound, plan.unknown(name))),
             Some(slot) if slots.contains(&slot) => {
                 let what = format!("{} is given by two columns", plan.column_name(slot));
                 wrong.push((format!("column {name}"), Reason::InvalidRecord, what));
@@ -137,11 +117,7 @@ fn add_row<R>(
     let violations = &mut outlet.violations;
     if lines.len() != slots.len() {
         violations.at_record(number, Reason::InvalidRecord, || {
-            format!(
-                "found {} fields, expected {} as in the header",
-                lines.len(),
-                slots.len()
-            )
+            format!("found {} fields, expected {} as in the header", lines.len(), slots.len())
         });
         return;
     }
@@ -151,9 +127,7 @@ fn add_row<R>(
         let name = plan.column_name(*slot);
         let Some((text, quoted)) = lines.field(at) else {
             rows.spoil();
-            violations.at_record(number, Reason::InvalidRecord, || {
-                format!("{}.{name} is not UTF-8", plan.ty.name)
-            });
+            violations.at_record(number, Reason::InvalidRecord, || format!("{}.{name} is not UTF-8", plan.ty.name));
             continue;
         };
         let value = (quoted || !text.is_empty()).then_some(text);

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    UInt32Type, UInt64Type,
+    Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, StringArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
@@ -73,9 +72,8 @@ fn check_lengths(rows: &Rows<'_>, column: &str, ids: &StringArray, violations: &
             continue;
         }
         if let Err(e) = check_id(ids.value(row)) {
-            violations.at_record(rows.records[row], e.reason(), || {
-                format!("{}.{column}: {}", type_name(rows), e.message())
-            });
+            violations
+                .at_record(rows.records[row], e.reason(), || format!("{}.{column}: {}", type_name(rows), e.message()));
         }
     }
 }
@@ -85,11 +83,7 @@ fn check_ends(rows: &Rows<'_>, column: &str, ends: &StringArray, violations: &mu
     if ends.null_count() > 0 {
         for row in (0..ends.len()).filter(|row| ends.is_null(*row) && !rows.bad.contains(row)) {
             violations.at_record(rows.records[row], Reason::RequiredViolation, || {
-                format!(
-                    "{} lacks {name}, the id of the node it {}",
-                    type_name(rows),
-                    ending(name)
-                )
+                format!("{} lacks {name}, the id of the node it {}", type_name(rows), ending(name))
             });
         }
     }
@@ -97,11 +91,7 @@ fn check_ends(rows: &Rows<'_>, column: &str, ends: &StringArray, violations: &mu
 }
 
 fn ending(name: &str) -> &'static str {
-    if name == "from" {
-        "starts at"
-    } else {
-        "ends at"
-    }
+    if name == "from" { "starts at" } else { "ends at" }
 }
 
 fn given_or_fresh(
@@ -127,12 +117,7 @@ fn given_or_fresh(
     (Arc::new(ids), Some(made.finish()))
 }
 
-fn compare(
-    rows: &Rows<'_>,
-    given: &StringArray,
-    derived: &StringArray,
-    violations: &mut Violations,
-) {
+fn compare(rows: &Rows<'_>, given: &StringArray, derived: &StringArray, violations: &mut Violations) {
     for row in 0..given.len() {
         if given.is_null(row) || derived.is_null(row) || rows.bad.contains(&row) {
             continue;
@@ -152,23 +137,13 @@ fn compare(
 }
 
 fn derive(rows: &Rows<'_>, violations: &mut Violations) -> Result<Arc<StringArray>> {
-    let parts = rows
-        .plan
-        .key
-        .iter()
-        .map(|source| Part::new(rows, *source))
-        .collect::<Result<Vec<_>>>()?;
+    let parts = rows.plan.key.iter().map(|source| Part::new(rows, *source)).collect::<Result<Vec<_>>>()?;
     for part in &parts {
         require(rows, part, violations);
     }
     let ids = match parts.as_slice() {
         // A single text is its own id, and the column is shared as it is.
-        [
-            Part {
-                values: PartValues::Text(texts),
-                ..
-            },
-        ] => Arc::new((*texts).clone()),
+        [Part { values: PartValues::Text(texts), .. }] => Arc::new((*texts).clone()),
         parts => Arc::new(write_ids(rows, parts, violations)),
     };
     check_lengths(rows, "id", &ids, violations);
@@ -183,11 +158,7 @@ fn require(rows: &Rows<'_>, part: &Part<'_>, violations: &mut Violations) {
     }
     for row in (0..column.len()).filter(|row| column.is_null(*row) && !rows.bad.contains(row)) {
         violations.at_record(rows.records[row], Reason::RequiredViolation, || {
-            format!(
-                "{}.{} is part of the key and must have a value",
-                type_name(rows),
-                part.name
-            )
+            format!("{}.{} is part of the key and must have a value", type_name(rows), part.name)
         });
     }
 }
@@ -234,38 +205,21 @@ enum PartValues<'a> {
 
 impl<'a> Part<'a> {
     fn new(rows: &'a Rows<'_>, source: KeySource) -> Result<Self> {
-        let wrong = || {
-            Error::internal(format!(
-                "a key column of {} is not of its type",
-                type_name(rows)
-            ))
-        };
+        let wrong = || Error::internal(format!("a key column of {} is not of its type", type_name(rows)));
         let position = match (source, rows.ends) {
             (KeySource::Property(position), _) => position,
             (KeySource::Src, Some((src, _))) => {
-                return Ok(Self {
-                    name: "src",
-                    source,
-                    values: PartValues::Text(src),
-                });
+                return Ok(Self { name: "src", source, values: PartValues::Text(src) });
             }
             (KeySource::Dst, Some((_, dst))) => {
-                return Ok(Self {
-                    name: "dst",
-                    source,
-                    values: PartValues::Text(dst),
-                });
+                return Ok(Self { name: "dst", source, values: PartValues::Text(dst) });
             }
             (KeySource::Src | KeySource::Dst, None) => return Err(wrong()),
         };
         let column = rows.columns.get(position).ok_or_else(wrong)?;
         let property = rows.plan.ty.properties.get(position).ok_or_else(wrong)?;
         let values = PartValues::new(&property.ty, column).ok_or_else(wrong)?;
-        Ok(Self {
-            name: &property.name,
-            source,
-            values,
-        })
+        Ok(Self { name: &property.name, source, values })
     }
 }
 

@@ -8,12 +8,11 @@ use std::fmt::{self, Write};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    UInt32Type, UInt64Type,
+    Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeListArray, LargeBinaryArray, ListArray, PrimitiveArray,
-    RecordBatch, StringArray,
+    Array, ArrayRef, BooleanArray, FixedSizeListArray, LargeBinaryArray, ListArray, PrimitiveArray, RecordBatch,
+    StringArray,
 };
 
 use super::scalar::blob_text;
@@ -34,10 +33,7 @@ pub fn write_rows(ty: &EntityType, batch: &RecordBatch, out: &mut Vec<u8>) -> Re
     let mut out = Utf8(out);
     for row in 0..batch.num_rows() {
         writer.write(&mut out, row).map_err(|fmt::Error| {
-            let what = format!(
-                "row {row} of a batch of {} holds a value that has no text",
-                ty.name
-            );
+            let what = format!("row {row} of a batch of {} holds a value that has no text", ty.name);
             Error::new(Reason::DataCorrupt, what).with("type", &ty.name)
         })?;
     }
@@ -65,17 +61,9 @@ struct RowWriter<'a> {
 
 impl<'a> RowWriter<'a> {
     fn new(ty: &EntityType, batch: &'a RecordBatch) -> Result<Self> {
-        let wrong = |name: &str| {
-            Error::internal(format!(
-                "column {name} of a batch of {} is not of its type",
-                ty.name
-            ))
-        };
+        let wrong = |name: &str| Error::internal(format!("column {name} of a batch of {} is not of its type", ty.name));
         let texts = |name: &str| match batch.column_by_name(name) {
-            Some(column) => column
-                .as_string_opt::<i32>()
-                .map(Some)
-                .ok_or_else(|| wrong(name)),
+            Some(column) => column.as_string_opt::<i32>().map(Some).ok_or_else(|| wrong(name)),
             None => Ok(None),
         };
         let mut start = match ty.kind {
@@ -100,12 +88,7 @@ impl<'a> RowWriter<'a> {
             name.push(':');
             columns.push((name, cells));
         }
-        Ok(Self {
-            start,
-            ends,
-            id,
-            columns,
-        })
+        Ok(Self { start, ends, id, columns })
     }
 
     fn write(&self, out: &mut Utf8<'_>, row: usize) -> fmt::Result {
@@ -139,10 +122,7 @@ fn id_is_key(ty: &EntityType) -> bool {
         return false;
     };
     let ty = ty.property(key).map(|property| &property.ty);
-    matches!(
-        ty,
-        Some(PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_))
-    )
+    matches!(ty, Some(PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_)))
 }
 
 /// A column whose type is known, so that writing a row looks up nothing.
@@ -173,10 +153,7 @@ impl<'a> Cells<'a> {
             }
             PropertyType::List(scalar) => {
                 let lists = column.as_list_opt()?;
-                Some(Self::List(
-                    lists,
-                    Box::new(Self::scalar(lists.values(), *scalar)?),
-                ))
+                Some(Self::List(lists, Box::new(Self::scalar(lists.values(), *scalar)?)))
             }
         }
     }

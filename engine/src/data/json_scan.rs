@@ -74,10 +74,7 @@ impl Record {
         self.envelope.clear();
         self.data.clear();
         let mut scanner = Scanner { bytes, pos: 0 };
-        scanner.expect(
-            b'{',
-            "a record is an object; records stand one after another, without commas or brackets",
-        )?;
+        scanner.expect(b'{', "a record is an object; records stand one after another, without commas or brackets")?;
         let mut more = scanner.open(b'}')?;
         while more {
             let key = scanner.key()?;
@@ -86,11 +83,7 @@ impl Record {
                 let start = scanner.pos;
                 scanner.pos += 1;
                 scanner.object(1, Some(&mut self.data))?;
-                Token {
-                    kind: Kind::Object,
-                    start,
-                    end: scanner.pos,
-                }
+                Token { kind: Kind::Object, start, end: scanner.pos }
             } else {
                 scanner.value(1)?
             };
@@ -112,14 +105,8 @@ fn is_named(bytes: &[u8], key: Token, name: &str) -> bool {
 }
 
 /// Gives the elements of the array that `text` holds to `each`, with their positions in it.
-pub(super) fn elements<E>(
-    text: &str,
-    mut each: impl FnMut(Token) -> Result<(), E>,
-) -> Result<Result<(), E>, Stop> {
-    let mut scanner = Scanner {
-        bytes: text.as_bytes(),
-        pos: 0,
-    };
+pub(super) fn elements<E>(text: &str, mut each: impl FnMut(Token) -> Result<(), E>) -> Result<Result<(), E>, Stop> {
+    let mut scanner = Scanner { bytes: text.as_bytes(), pos: 0 };
     scanner.expect(b'[', "an array starts with [")?;
     let mut more = scanner.open(b']')?;
     while more {
@@ -165,9 +152,7 @@ fn unescape(raw: &str, out: &mut String) {
                 let mut unit = hex(rest, at + 2);
                 if (0xd800..0xdc00).contains(&unit) {
                     length = 12;
-                    unit = 0x10000
-                        + ((unit - 0xd800) << 10)
-                        + (hex(rest, at + 8).wrapping_sub(0xdc00) & 0x3ff);
+                    unit = 0x10000 + ((unit - 0xd800) << 10) + (hex(rest, at + 8).wrapping_sub(0xdc00) & 0x3ff);
                 }
                 char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
@@ -180,9 +165,7 @@ fn unescape(raw: &str, out: &mut String) {
 }
 
 fn hex(text: &str, at: usize) -> u32 {
-    text.get(at..at + 4)
-        .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-        .unwrap_or_default()
+    text.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default()
 }
 
 struct Scanner<'a> {
@@ -273,11 +256,7 @@ impl Scanner<'_> {
             }
             _ => return self.syntax("expected a value"),
         };
-        Ok(Token {
-            kind,
-            start,
-            end: self.pos,
-        })
+        Ok(Token { kind, start, end: self.pos })
     }
 
     /// The rest of an object after its opening bracket.
@@ -328,11 +307,7 @@ impl Scanner<'_> {
             self.digits()?;
         }
         // A number has no closing mark: at the end of the bytes nobody knows whether it goes on.
-        if self.pos == self.bytes.len() {
-            Err(Stop::Incomplete)
-        } else {
-            Ok(Kind::Number)
-        }
+        if self.pos == self.bytes.len() { Err(Stop::Incomplete) } else { Ok(Kind::Number) }
     }
 
     fn digits(&mut self) -> Result<(), Stop> {
@@ -406,10 +381,7 @@ impl Scanner<'_> {
                 (2.., _, Some(digit)) => unit = unit * 16 + digit,
                 (0 | 1, ..) => return Err(Stop::Syntax(self.pos, LONE_SURROGATE)),
                 _ => {
-                    return Err(Stop::Syntax(
-                        self.pos,
-                        "\\u is followed by four hexadecimal digits",
-                    ));
+                    return Err(Stop::Syntax(self.pos, "\\u is followed by four hexadecimal digits"));
                 }
             }
         }
@@ -433,20 +405,14 @@ fn plain_length(bytes: &[u8]) -> usize {
         word.copy_from_slice(chunk);
         let word = u64::from_le_bytes(word);
         let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let marks =
-            (control | zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64)))
-                & HIGH;
+        let marks = (control | zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64))) & HIGH;
         if marks != 0 {
             return length + (marks.trailing_zeros() / 8) as usize;
         }
         length += 8;
     }
     let rest = chunks.remainder();
-    length
-        + rest
-            .iter()
-            .position(|b| *b < 0x20 || *b == b'"' || *b == b'\\')
-            .unwrap_or(rest.len())
+    length + rest.iter().position(|b| *b < 0x20 || *b == b'"' || *b == b'\\').unwrap_or(rest.len())
 }
 
 #[cfg(test)]

@@ -47,22 +47,13 @@ pub(super) fn read(reader: impl Read, schema: Arc<Schema>, outlet: &mut Outlet<'
                 stream.consume(length);
             }
             Err(Stop::Syntax(at, what)) => {
-                let place = || {
-                    (
-                        stream.place(number, at),
-                        format!("not a JSON record: {what}"),
-                    )
-                };
+                let place = || (stream.place(number, at), format!("not a JSON record: {what}"));
                 outlet.violations.add(Reason::InvalidRecord, place);
                 stream.skip_to_record(at)?;
             }
             Err(Stop::Incomplete) => {
-                let place = || {
-                    (
-                        stream.place(number, 0),
-                        "the input ends inside the record that starts here".to_string(),
-                    )
-                };
+                let place =
+                    || (stream.place(number, 0), "the input ends inside the record that starts here".to_string());
                 outlet.violations.add(Reason::InvalidRecord, place);
                 break;
             }
@@ -86,28 +77,13 @@ impl Tables {
     fn new(schema: Arc<Schema>) -> Self {
         let names = TypeNames::new(schema);
         let builders = (0..names.len()).map(|_| None).collect();
-        Self {
-            names,
-            builders,
-            total_bytes: 0,
-            scratch: record::Scratch::default(),
-        }
+        Self { names, builders, total_bytes: 0, scratch: record::Scratch::default() }
     }
 
     /// Adds one record, whose tokens are known, to the rows of its type.
-    fn add(
-        &mut self,
-        number: u64,
-        record: &Record,
-        bytes: &[u8],
-        outlet: &mut Outlet<'_>,
-    ) -> Result<()> {
+    fn add(&mut self, number: u64, record: &Record, bytes: &[u8], outlet: &mut Outlet<'_>) -> Result<()> {
         let Ok(text) = std::str::from_utf8(bytes) else {
-            outlet
-                .violations
-                .at_record(number, Reason::InvalidRecord, || {
-                    "the record is not UTF-8".to_string()
-                });
+            outlet.violations.at_record(number, Reason::InvalidRecord, || "the record is not UTF-8".to_string());
             return Ok(());
         };
         let envelope = record::Envelope::read(text, &record.envelope, &self.names);
@@ -124,24 +100,13 @@ impl Tables {
             empty => empty.insert(RowBuilder::new(TypePlan::new(self.names.get(at))?)),
         };
         let before = builder.bytes();
-        record::add_row(
-            number,
-            text,
-            &envelope,
-            &record.data,
-            builder,
-            &mut self.scratch,
-            &mut outlet.violations,
-        );
+        record::add_row(number, text, &envelope, &record.data, builder, &mut self.scratch, &mut outlet.violations);
         self.total_bytes += builder.bytes() - before;
         if builder.is_full() {
             self.flush(at, outlet)?;
         }
         while self.total_bytes >= TOTAL_BYTES {
-            let sizes = self
-                .builders
-                .iter()
-                .map(|b| b.as_ref().map_or(0, RowBuilder::bytes));
+            let sizes = self.builders.iter().map(|b| b.as_ref().map_or(0, RowBuilder::bytes));
             let Some((largest, _)) = sizes.enumerate().max_by_key(|(_, bytes)| *bytes) else {
                 break;
             };

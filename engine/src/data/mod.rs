@@ -174,37 +174,20 @@ pub fn decode(
     ids: &mut dyn FnMut() -> String,
     sink: &mut dyn FnMut(InputBatch) -> Result<()>,
 ) -> Result<InputStats> {
-    let mut outlet = Outlet {
-        fresh: ids,
-        sink,
-        stats: InputStats::default(),
-        violations: Violations::default(),
-    };
+    let mut outlet = Outlet { fresh: ids, sink, stats: InputStats::default(), violations: Violations::default() };
     if input.format == InputFormat::Jsonl {
         if input.type_ref.is_some() {
             let what = "JSON records name their types themselves; leave the input's type out";
             return Err(Error::new(Reason::InvalidArgument, what));
         }
-        jsonl::read(
-            compression::open(input.source, input.compression)?,
-            schema,
-            &mut outlet,
-        )?;
+        jsonl::read(compression::open(input.source, input.compression)?, schema, &mut outlet)?;
     } else {
         let ty = input_type(&schema, input.type_ref.as_ref())?;
         outlet.named(ty.type_ref());
         match input.format {
-            InputFormat::Csv => csv::read(
-                compression::open(input.source, input.compression)?,
-                ty,
-                &mut outlet,
-            )?,
+            InputFormat::Csv => csv::read(compression::open(input.source, input.compression)?, ty, &mut outlet)?,
             InputFormat::ArrowIpc => {
-                arrow_ipc::read(
-                    compression::open(input.source, input.compression)?,
-                    ty,
-                    &mut outlet,
-                )?;
+                arrow_ipc::read(compression::open(input.source, input.compression)?, ty, &mut outlet)?;
             }
             _ => parquet::read(input.source, input.compression, ty, &mut outlet)?,
         }
@@ -214,12 +197,8 @@ pub fn decode(
 }
 
 fn input_type<'a>(schema: &'a Arc<Schema>, type_ref: Option<&TypeRef>) -> Result<&'a EntityType> {
-    let type_ref = type_ref.ok_or_else(|| {
-        Error::new(
-            Reason::InvalidArgument,
-            "an input of this format holds one type; say which",
-        )
-    })?;
+    let type_ref = type_ref
+        .ok_or_else(|| Error::new(Reason::InvalidArgument, "an input of this format holds one type; say which"))?;
     schema.get(type_ref).ok_or_else(|| {
         let what = plan::TypeNames::new(schema.clone()).unknown(type_ref);
         Error::new(Reason::TypeNotFound, what).with("type", type_ref)
@@ -228,11 +207,7 @@ fn input_type<'a>(schema: &'a Arc<Schema>, type_ref: Option<&TypeRef>) -> Result
 
 /// An input that cannot be read any further.
 fn unreadable(what: &str, e: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(
-        Reason::InvalidRecord,
-        format!("{what} cannot be read: {e}; nothing was written"),
-    )
-    .caused_by(e)
+    Error::new(Reason::InvalidRecord, format!("{what} cannot be read: {e}; nothing was written")).caused_by(e)
 }
 
 #[cfg(test)]

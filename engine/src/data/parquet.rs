@@ -17,29 +17,16 @@ use crate::model::EntityType;
 ///
 /// # Errors
 /// As [`super::decode`]; [`Reason::Internal`] if no temporary file can be written.
-pub(super) fn read(
-    source: Source,
-    compression: Compression,
-    ty: &EntityType,
-    outlet: &mut Outlet<'_>,
-) -> Result<()> {
+pub(super) fn read(source: Source, compression: Compression, ty: &EntityType, outlet: &mut Outlet<'_>) -> Result<()> {
     let failed = |e| unreadable("the Parquet input", e);
     let file = random_access(source, compression)?;
-    let length = file
-        .metadata()
-        .map_err(|e| unreadable("the Parquet input", e))?
-        .len();
+    let length = file.metadata().map_err(|e| unreadable("the Parquet input", e))?.len();
     let mut decoder = BatchDecoder::new(ty)?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
     decoder.check_schema(builder.schema())?;
     let groups = builder.metadata().row_groups();
-    let bytes_per_row = groups
-        .iter()
-        .map(|g| g.total_byte_size().max(0) / g.num_rows().max(1))
-        .max();
-    let bytes_per_row = usize::try_from(bytes_per_row.unwrap_or_default())
-        .unwrap_or_default()
-        .max(1);
+    let bytes_per_row = groups.iter().map(|g| g.total_byte_size().max(0) / g.num_rows().max(1)).max();
+    let bytes_per_row = usize::try_from(bytes_per_row.unwrap_or_default()).unwrap_or_default().max(1);
     let rows = (limits::BATCH_BYTES / bytes_per_row).clamp(1, limits::BATCH_ROWS);
     let batches = builder.with_batch_size(rows).build().map_err(failed)?;
     for batch in batches {
@@ -56,13 +43,10 @@ fn random_access(source: Source, compression: Compression) -> Result<File> {
     let source = match (source, compression) {
         (Source::File(file), Compression::None) => return Ok(file),
         (Source::File(mut file), Compression::Auto) => {
-            let copy = file
-                .try_clone()
-                .map_err(|e| unreadable("the Parquet input", e))?;
+            let copy = file.try_clone().map_err(|e| unreadable("the Parquet input", e))?;
             let (found, _) = compression::sniff(Box::new(copy))?;
             // Both handles share one position.
-            file.seek(SeekFrom::Start(0))
-                .map_err(|e| unreadable("the Parquet input", e))?;
+            file.seek(SeekFrom::Start(0)).map_err(|e| unreadable("the Parquet input", e))?;
             if found == Compression::None {
                 return Ok(file);
             }

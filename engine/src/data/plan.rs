@@ -43,29 +43,16 @@ impl TypePlan {
     /// [`crate::error::Reason::InvalidSchema`] if its key cannot be one.
     pub(super) fn new(ty: &EntityType) -> Result<Arc<Self>> {
         let properties = ty.properties.iter().enumerate();
-        let mut slots: FxHashMap<_, _> = properties
-            .map(|(at, p)| (p.name.clone(), Slot::Property(at)))
-            .collect();
+        let mut slots: FxHashMap<_, _> = properties.map(|(at, p)| (p.name.clone(), Slot::Property(at))).collect();
         slots.insert("id".to_string(), Slot::Id);
         if ty.kind == EntityKind::Edge {
-            for (name, slot) in [
-                ("src", Slot::Src),
-                ("from", Slot::Src),
-                ("dst", Slot::Dst),
-                ("to", Slot::Dst),
-            ] {
+            for (name, slot) in [("src", Slot::Src), ("from", Slot::Src), ("dst", Slot::Dst), ("to", Slot::Dst)] {
                 slots.insert(name.to_string(), slot);
             }
         }
         // An id, a record number, and per property a value and two bits.
         let row_bytes = 64 + ty.properties.iter().map(|p| width(&p.ty)).sum::<usize>();
-        Ok(Arc::new(Self {
-            ty: ty.clone(),
-            schema: logical_schema(ty),
-            key: key_sources(ty)?,
-            row_bytes,
-            slots,
-        }))
+        Ok(Arc::new(Self { ty: ty.clone(), schema: logical_schema(ty), key: key_sources(ty)?, row_bytes, slots }))
     }
 
     /// Where the column of this name goes; `None` if the type has no such column.
@@ -83,11 +70,7 @@ impl TypePlan {
             (EntityKind::Node, "src" | "dst" | "from" | "to") => "; only edges have ends",
             _ => "",
         };
-        format!(
-            "{} has no property {}{hint}{ends}",
-            self.ty.name,
-            super::scalar::quote(name)
-        )
+        format!("{} has no property {}{hint}{ends}", self.ty.name, super::scalar::quote(name))
     }
 
     /// The column a slot stands for.
@@ -104,9 +87,7 @@ impl TypePlan {
 fn width(ty: &PropertyType) -> usize {
     match ty {
         PropertyType::Scalar(ScalarType::Bool) => 1,
-        PropertyType::Scalar(
-            ScalarType::I32 | ScalarType::U32 | ScalarType::F32 | ScalarType::Date,
-        ) => 5,
+        PropertyType::Scalar(ScalarType::I32 | ScalarType::U32 | ScalarType::F32 | ScalarType::Date) => 5,
         PropertyType::Vector(length) => 4 * *length as usize + 1,
         _ => 9,
     }
@@ -130,11 +111,7 @@ impl TypeNames {
                 EntityKind::Edge => edges.insert(ty.name.to_ascii_lowercase(), at),
             };
         }
-        Self {
-            schema,
-            nodes,
-            edges,
-        }
+        Self { schema, nodes, edges }
     }
 
     /// The position of a type in the schema.
@@ -163,19 +140,15 @@ impl TypeNames {
         let same = self.schema.types.iter().filter(|t| t.kind == type_ref.kind);
         let hint = near_miss(&type_ref.name, same.map(|t| t.name.as_str()));
         let other = match type_ref.kind {
-            EntityKind::Node => self
-                .position(EntityKind::Edge, &type_ref.name)
-                .map(|_| "; there is an edge type of this name"),
-            EntityKind::Edge => self
-                .position(EntityKind::Node, &type_ref.name)
-                .map(|_| "; there is a node type of this name"),
+            EntityKind::Node => {
+                self.position(EntityKind::Edge, &type_ref.name).map(|_| "; there is an edge type of this name")
+            }
+            EntityKind::Edge => {
+                self.position(EntityKind::Node, &type_ref.name).map(|_| "; there is a node type of this name")
+            }
         };
         let name = super::scalar::quote(&type_ref.name);
-        format!(
-            "the schema has no {} type {name}{hint}{}",
-            type_ref.kind,
-            other.unwrap_or_default()
-        )
+        format!("the schema has no {} type {name}{hint}{}", type_ref.kind, other.unwrap_or_default())
     }
 }
 
@@ -186,11 +159,8 @@ pub(super) fn near_miss<'a>(name: &str, candidates: impl Iterator<Item = &'a str
         return String::new();
     }
     let folded = name.to_lowercase();
-    let distance =
-        |candidate: &str| strsim::damerau_levenshtein(&folded, &candidate.to_lowercase());
-    let best = candidates
-        .map(|candidate| (distance(candidate), candidate))
-        .min();
+    let distance = |candidate: &str| strsim::damerau_levenshtein(&folded, &candidate.to_lowercase());
+    let best = candidates.map(|candidate| (distance(candidate), candidate)).min();
     match best {
         Some((distance, candidate)) if distance <= 1 + candidate.chars().count() / 4 => {
             format!("; did you mean {candidate}?")

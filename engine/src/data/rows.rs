@@ -5,8 +5,8 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_buffer::BooleanBuffer;
@@ -55,31 +55,18 @@ impl RowChecker {
                 PropertyType::Enum(members) => Some(members.iter().cloned().collect()),
                 _ => None,
             };
-            let ranges = ty
-                .ranges
-                .iter()
-                .filter(|range| range.property == property.name);
-            let checks = ty
-                .checks
-                .iter()
-                .filter(|check| check.property == property.name);
+            let ranges = ty.ranges.iter().filter(|range| range.property == property.name);
+            let checks = ty.checks.iter().filter(|check| check.property == property.name);
             Ok(ColumnRules {
                 name: property.name.clone(),
                 ty: property.ty.clone(),
                 required: !property.nullable,
                 members,
-                ranges: ranges
-                    .map(|range| Range::new(ty, &property.ty, range))
-                    .collect::<Result<_>>()?,
-                checks: checks
-                    .map(|check| compile(ty, &property.ty, check))
-                    .collect::<Result<_>>()?,
+                ranges: ranges.map(|range| Range::new(ty, &property.ty, range)).collect::<Result<_>>()?,
+                checks: checks.map(|check| compile(ty, &property.ty, check)).collect::<Result<_>>()?,
             })
         });
-        Ok(Self {
-            type_name: ty.name.clone(),
-            columns: columns.collect::<Result<_>>()?,
-        })
+        Ok(Self { type_name: ty.name.clone(), columns: columns.collect::<Result<_>>()? })
     }
 
     /// Checks every row of a batch of the type's logical schema. `mentioned` limits it to what rows mention;
@@ -95,22 +82,15 @@ impl RowChecker {
         violations: &mut Violations,
     ) -> Result<()> {
         if records.len() != batch.num_rows() {
-            return Err(Error::internal(
-                "rows to check and their record numbers differ in count",
-            ));
+            return Err(Error::internal("rows to check and their record numbers differ in count"));
         }
         for name in [ID, SRC, DST] {
-            if let Some(ids) = batch
-                .column_by_name(name)
-                .and_then(|column| column.as_string_opt::<i32>())
-            {
+            if let Some(ids) = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()) {
                 self.check_ids(name, ids, records, violations);
             }
         }
         for (at, rules) in self.columns.iter().enumerate() {
-            let column = batch
-                .column_by_name(&rules.name)
-                .ok_or_else(|| self.wrong_column(rules))?;
+            let column = batch.column_by_name(&rules.name).ok_or_else(|| self.wrong_column(rules))?;
             let mentioned = mentioned.and_then(|mentioned| mentioned.get(at));
             let applies = |row: usize| mentioned.is_none_or(|mentioned| mentioned.value(row));
             let mut report = |row: usize, misfit: Misfit| {
@@ -118,27 +98,16 @@ impl RowChecker {
                     violations.misfit(records[row], &self.type_name, &rules.name, misfit);
                 }
             };
-            rules
-                .check(column, &mut report)
-                .ok_or_else(|| self.wrong_column(rules))?;
+            rules.check(column, &mut report).ok_or_else(|| self.wrong_column(rules))?;
         }
         Ok(())
     }
 
     fn wrong_column(&self, rules: &ColumnRules) -> Error {
-        Error::internal(format!(
-            "a batch of {} has no usable column {}",
-            self.type_name, rules.name
-        ))
+        Error::internal(format!("a batch of {} has no usable column {}", self.type_name, rules.name))
     }
 
-    fn check_ids(
-        &self,
-        name: &str,
-        ids: &StringArray,
-        records: &[u64],
-        violations: &mut Violations,
-    ) {
+    fn check_ids(&self, name: &str, ids: &StringArray, records: &[u64], violations: &mut Violations) {
         for (row, id) in ids.iter().enumerate() {
             if let Err(e) = check_id(id.unwrap_or_default()) {
                 let what = || format!("{}.{name}: {}", self.type_name, e.message());
@@ -171,14 +140,7 @@ impl ColumnRules {
         if self.required && column.null_count() > 0 {
             for row in (0..column.len()).filter(|row| column.is_null(*row)) {
                 let (reason, found) = (Reason::RequiredViolation, "nothing".to_string());
-                report(
-                    row,
-                    Misfit {
-                        reason,
-                        found,
-                        expected: expected(&self.ty),
-                    },
-                );
+                report(row, Misfit { reason, found, expected: expected(&self.ty) });
             }
         }
         if let Some(members) = &self.members {
@@ -192,20 +154,11 @@ impl ColumnRules {
             for (row, text) in column.as_string_opt::<i32>()?.iter().enumerate() {
                 if let Some(text) = text.filter(|text| !pattern.is_match(text)) {
                     let expected = format!("a text that matches {}", pattern.as_str());
-                    report(
-                        row,
-                        Misfit {
-                            reason: Reason::CheckViolation,
-                            found: quote(text),
-                            expected,
-                        },
-                    );
+                    report(row, Misfit { reason: Reason::CheckViolation, found: quote(text), expected });
                 }
             }
         }
-        self.ranges
-            .iter()
-            .try_for_each(|range| self.check_range(range, column, report))
+        self.ranges.iter().try_for_each(|range| self.check_range(range, column, report))
     }
 
     fn check_range(&self, range: &Range, column: &dyn Array, report: Report<'_>) -> Option<()> {
@@ -218,9 +171,7 @@ impl ColumnRules {
             ScalarType::U32 => integers::<UInt32Type>(self, range, column, report),
             ScalarType::U64 => integers::<UInt64Type>(self, range, column, report),
             ScalarType::Date => integers::<Date32Type>(self, range, column, report),
-            ScalarType::DateTime => {
-                integers::<TimestampMicrosecondType>(self, range, column, report)
-            }
+            ScalarType::DateTime => integers::<TimestampMicrosecondType>(self, range, column, report),
             ScalarType::F32 => floats::<Float32Type>(self, range, column, report),
             ScalarType::F64 => floats::<Float64Type>(self, range, column, report),
             ScalarType::String | ScalarType::Bool | ScalarType::Blob => None,
@@ -230,11 +181,7 @@ impl ColumnRules {
     fn outside(&self, column: &dyn Array, row: usize, range: &Range) -> Misfit {
         let shown = arrow_cast::display::array_value_to_string(column, row);
         let found = shown.unwrap_or_else(|e| format!("a value that cannot be shown ({e})"));
-        Misfit {
-            reason: Reason::RangeViolation,
-            found,
-            expected: range.describe(&self.ty),
-        }
+        Misfit { reason: Reason::RangeViolation, found, expected: range.describe(&self.ty) }
     }
 }
 
@@ -284,13 +231,8 @@ fn floats<T: ArrowPrimitiveType<Native: Into<f64>>>(
 impl Range {
     fn new(ty: &EntityType, property: &PropertyType, range: &RangeConstraint) -> Result<Self> {
         let wrong = || {
-            let what = format!(
-                "the range of {}.{} does not fit its type",
-                ty.name, range.property
-            );
-            Error::new(Reason::InvalidSchema, what)
-                .with("type", &ty.name)
-                .with("property", &range.property)
+            let what = format!("the range of {}.{} does not fit its type", ty.name, range.property);
+            Error::new(Reason::InvalidSchema, what).with("type", &ty.name).with("property", &range.property)
         };
         let PropertyType::Scalar(scalar) = property else {
             return Err(wrong());
@@ -304,19 +246,14 @@ impl Range {
             Some(bound) => float_bound(*scalar, bound).map(Some).ok_or_else(wrong),
         };
         match scalar {
-            ScalarType::F32 | ScalarType::F64 => {
-                Ok(Self::Floats(float(&range.min)?, float(&range.max)?))
-            }
+            ScalarType::F32 | ScalarType::F64 => Ok(Self::Floats(float(&range.min)?, float(&range.max)?)),
             _ => Ok(Self::Integers(integer(&range.min)?, integer(&range.max)?)),
         }
     }
 
     fn describe(&self, ty: &PropertyType) -> String {
         let (min, max) = match self {
-            Self::Integers(min, max) => (
-                min.map(|b| show_bound(ty, b)),
-                max.map(|b| show_bound(ty, b)),
-            ),
+            Self::Integers(min, max) => (min.map(|b| show_bound(ty, b)), max.map(|b| show_bound(ty, b))),
             Self::Floats(min, max) => (min.map(|b| b.to_string()), max.map(|b| b.to_string())),
         };
         match (min, max) {
@@ -333,9 +270,7 @@ fn show_bound(ty: &PropertyType, bound: i128) -> String {
     let mut out = String::new();
     match (ty, i32::try_from(bound), i64::try_from(bound)) {
         (PropertyType::Scalar(ScalarType::Date), Ok(days), _) => text::date(&mut out, days),
-        (PropertyType::Scalar(ScalarType::DateTime), _, Ok(micros)) => {
-            text::datetime(&mut out, micros)
-        }
+        (PropertyType::Scalar(ScalarType::DateTime), _, Ok(micros)) => text::datetime(&mut out, micros),
         _ => return bound.to_string(),
     }
     out
@@ -363,24 +298,15 @@ fn float_bound(scalar: ScalarType, bound: &Value) -> Option<f64> {
     if bound.is_nan() {
         return None;
     }
-    Some(if scalar == ScalarType::F32 {
-        f64::from(bound as f32)
-    } else {
-        bound
-    })
+    Some(if scalar == ScalarType::F32 { f64::from(bound as f32) } else { bound })
 }
 
 fn compile(ty: &EntityType, property: &PropertyType, check: &CheckConstraint) -> Result<Regex> {
     let wrong = |why: String| {
         let what = format!("the check of {}.{} {why}", ty.name, check.property);
-        Error::new(Reason::InvalidSchema, what)
-            .with("type", &ty.name)
-            .with("property", &check.property)
+        Error::new(Reason::InvalidSchema, what).with("type", &ty.name).with("property", &check.property)
     };
-    if !matches!(
-        property,
-        PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_)
-    ) {
+    if !matches!(property, PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_)) {
         return Err(wrong("is on a property that is no text".to_string()));
     }
     Regex::new(&check.pattern).map_err(|e| wrong(format!("is not a regular expression: {e}")))

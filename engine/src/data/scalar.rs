@@ -5,8 +5,8 @@
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
-    BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int32Builder, Int64Builder,
-    LargeBinaryBuilder, StringBuilder, TimestampMicrosecondBuilder, UInt32Builder, UInt64Builder,
+    BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int32Builder, Int64Builder, LargeBinaryBuilder,
+    StringBuilder, TimestampMicrosecondBuilder, UInt32Builder, UInt64Builder,
 };
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -123,9 +123,7 @@ impl Scalars {
             ScalarType::F32 => Self::F32(Float32Builder::with_capacity(0)),
             ScalarType::F64 => Self::F64(Float64Builder::with_capacity(0)),
             ScalarType::Date => Self::Date(Date32Builder::with_capacity(0)),
-            ScalarType::DateTime => {
-                Self::DateTime(TimestampMicrosecondBuilder::with_capacity(0).with_timezone("UTC"))
-            }
+            ScalarType::DateTime => Self::DateTime(TimestampMicrosecondBuilder::with_capacity(0).with_timezone("UTC")),
             ScalarType::Blob => Self::Blob(LargeBinaryBuilder::with_capacity(0, 0)),
         }
     }
@@ -172,25 +170,15 @@ impl Scalars {
             return Ok(());
         }
         match self {
-            Self::Text(b) => {
-                b.append_value(as_text(value).ok_or_else(|| misfit(value, ScalarType::String))?)
-            }
-            Self::Bool(b) => {
-                b.append_value(as_bool(value).ok_or_else(|| misfit(value, ScalarType::Bool))?)
-            }
+            Self::Text(b) => b.append_value(as_text(value).ok_or_else(|| misfit(value, ScalarType::String))?),
+            Self::Bool(b) => b.append_value(as_bool(value).ok_or_else(|| misfit(value, ScalarType::Bool))?),
             Self::I32(b) => b.append_value(as_integer(value, ScalarType::I32)?),
             Self::I64(b) => b.append_value(as_integer(value, ScalarType::I64)?),
             Self::U32(b) => b.append_value(as_integer(value, ScalarType::U32)?),
             Self::U64(b) => b.append_value(as_integer(value, ScalarType::U64)?),
-            Self::F32(b) => {
-                b.append_value(as_f32(value).ok_or_else(|| misfit(value, ScalarType::F32))?)
-            }
-            Self::F64(b) => {
-                b.append_value(as_f64(value).ok_or_else(|| misfit(value, ScalarType::F64))?)
-            }
-            Self::Date(b) => {
-                b.append_value(as_date(value).ok_or_else(|| misfit(value, ScalarType::Date))?)
-            }
+            Self::F32(b) => b.append_value(as_f32(value).ok_or_else(|| misfit(value, ScalarType::F32))?),
+            Self::F64(b) => b.append_value(as_f64(value).ok_or_else(|| misfit(value, ScalarType::F64))?),
+            Self::Date(b) => b.append_value(as_date(value).ok_or_else(|| misfit(value, ScalarType::Date))?),
             Self::DateTime(b) => b.append_value(as_datetime(value)?),
             Self::Blob(b) => push_blob(b, value)?,
         }
@@ -244,8 +232,7 @@ fn as_integer<T: TryFrom<i128>>(value: Scalar<'_>, ty: ScalarType) -> Result<T, 
         Scalar::U64(u) => Some(i128::from(u)),
         _ => None,
     };
-    wide.and_then(|wide| T::try_from(wide).ok())
-        .ok_or_else(|| misfit(value, ty))
+    wide.and_then(|wide| T::try_from(wide).ok()).ok_or_else(|| misfit(value, ty))
 }
 
 /// Reads an optional minus sign and decimal digits, nothing else.
@@ -264,11 +251,7 @@ fn integer(text: &str) -> Option<i128> {
         }
         value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
     }
-    Some(if negative {
-        -i128::from(value)
-    } else {
-        i128::from(value)
-    })
+    Some(if negative { -i128::from(value) } else { i128::from(value) })
 }
 
 // A decimal text stands for the nearest float; a typed integer must be one exactly.
@@ -319,10 +302,7 @@ fn as_date(value: Scalar<'_>) -> Option<i32> {
 fn as_datetime(value: Scalar<'_>) -> Result<i64, Misfit> {
     match value {
         Scalar::JsonText(text) | Scalar::Cell(text) => text::parse_datetime(text).map_err(|why| {
-            Misfit::mismatch(
-                format!("{}, which {why}", value.shown()),
-                expected_scalar(ScalarType::DateTime),
-            )
+            Misfit::mismatch(format!("{}, which {why}", value.shown()), expected_scalar(ScalarType::DateTime))
         }),
         Scalar::DateTime(micros) if text::is_datetime(micros) => Ok(micros),
         _ => Err(misfit(value, ScalarType::DateTime)),
@@ -333,9 +313,7 @@ fn push_blob(out: &mut LargeBinaryBuilder, value: Scalar<'_>) -> Result<(), Misf
     match value {
         Scalar::Bytes(bytes) => out.append_value(bytes),
         Scalar::JsonText(text) | Scalar::Cell(text) => {
-            let encoded = text
-                .strip_prefix(BLOB_PREFIX)
-                .ok_or_else(|| misfit(value, ScalarType::Blob))?;
+            let encoded = text.strip_prefix(BLOB_PREFIX).ok_or_else(|| misfit(value, ScalarType::Blob))?;
             let bytes = BASE64.decode(encoded).map_err(|e| {
                 let found = format!("{}, which is not base64: {e}", value.shown());
                 Misfit::mismatch(found, expected_scalar(ScalarType::Blob))
@@ -376,16 +354,8 @@ pub(super) fn expected(ty: &PropertyType) -> String {
     match ty {
         PropertyType::Scalar(scalar) => expected_scalar(*scalar).to_string(),
         PropertyType::Enum(members) => {
-            let more = if members.len() > SHOWN_MEMBERS {
-                ", …"
-            } else {
-                ""
-            };
-            let shown: Vec<_> = members
-                .iter()
-                .take(SHOWN_MEMBERS)
-                .map(String::as_str)
-                .collect();
+            let more = if members.len() > SHOWN_MEMBERS { ", …" } else { "" };
+            let shown: Vec<_> = members.iter().take(SHOWN_MEMBERS).map(String::as_str).collect();
             format!("one of {}{more}", shown.join(", "))
         }
         PropertyType::Vector(length) => format!("a Vector of {length} finite numbers"),
@@ -396,9 +366,5 @@ pub(super) fn expected(ty: &PropertyType) -> String {
 /// A text that is not a member of its enum.
 #[cold]
 pub(super) fn not_a_member(text: &str, members: &PropertyType) -> Misfit {
-    Misfit {
-        reason: Reason::EnumViolation,
-        found: quote(text),
-        expected: expected(members),
-    }
+    Misfit { reason: Reason::EnumViolation, found: quote(text), expected: expected(members) }
 }

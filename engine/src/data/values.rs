@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    UInt32Type, UInt64Type,
+    Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use bytes::Bytes;
@@ -23,12 +22,7 @@ use crate::model::{Entity, EntityKind, EntityType, PropertyType, ScalarType, Val
 /// # Errors
 /// [`crate::error::Reason::Internal`] if the column is of another type or has no such row.
 pub fn value_at(column: &dyn Array, ty: &PropertyType, row: usize) -> Result<Value> {
-    let wrong = || {
-        Error::internal(format!(
-            "a column of type {} holds no {ty:?} in row {row}",
-            column.data_type()
-        ))
-    };
+    let wrong = || Error::internal(format!("a column of type {} holds no {ty:?} in row {row}", column.data_type()));
     if row >= column.len() {
         return Err(wrong());
     }
@@ -59,24 +53,14 @@ fn scalar_at(column: &dyn Array, scalar: ScalarType, row: usize) -> Option<Value
     Some(match scalar {
         ScalarType::String => Value::String(column.as_string_opt::<i32>()?.value(row).to_string()),
         ScalarType::Bool => Value::Bool(column.as_boolean_opt()?.value(row)),
-        ScalarType::I32 => Value::I64(i64::from(
-            column.as_primitive_opt::<Int32Type>()?.value(row),
-        )),
+        ScalarType::I32 => Value::I64(i64::from(column.as_primitive_opt::<Int32Type>()?.value(row))),
         ScalarType::I64 => Value::I64(column.as_primitive_opt::<Int64Type>()?.value(row)),
-        ScalarType::U32 => Value::U64(u64::from(
-            column.as_primitive_opt::<UInt32Type>()?.value(row),
-        )),
+        ScalarType::U32 => Value::U64(u64::from(column.as_primitive_opt::<UInt32Type>()?.value(row))),
         ScalarType::U64 => Value::U64(column.as_primitive_opt::<UInt64Type>()?.value(row)),
-        ScalarType::F32 => Value::F64(f64::from(
-            column.as_primitive_opt::<Float32Type>()?.value(row),
-        )),
+        ScalarType::F32 => Value::F64(f64::from(column.as_primitive_opt::<Float32Type>()?.value(row))),
         ScalarType::F64 => Value::F64(column.as_primitive_opt::<Float64Type>()?.value(row)),
         ScalarType::Date => Value::Date(column.as_primitive_opt::<Date32Type>()?.value(row)),
-        ScalarType::DateTime => Value::Timestamp(
-            column
-                .as_primitive_opt::<TimestampMicrosecondType>()?
-                .value(row),
-        ),
+        ScalarType::DateTime => Value::Timestamp(column.as_primitive_opt::<TimestampMicrosecondType>()?.value(row)),
         ScalarType::Blob => {
             let bytes = column.as_binary_opt::<i64>()?.value(row);
             Value::Bytes(Bytes::copy_from_slice(bytes))
@@ -94,9 +78,9 @@ fn scalar_at(column: &dyn Array, scalar: ScalarType, row: usize) -> Option<Value
 pub fn array_from_values(ty: &PropertyType, values: &[Value]) -> Result<ArrayRef> {
     let mut column = Column::new(ty);
     for (position, value) in values.iter().enumerate() {
-        column.push_value(value).map_err(|misfit| {
-            Error::new(misfit.reason, misfit.to_string()).with("position", position)
-        })?;
+        column
+            .push_value(value)
+            .map_err(|misfit| Error::new(misfit.reason, misfit.to_string()).with("position", position))?;
     }
     column.finish()
 }
@@ -115,14 +99,10 @@ pub fn check_value(ty: &PropertyType, value: &Value) -> Result<(), Misfit> {
 /// [`crate::error::Reason::Internal`] if the batch lacks the id or a column is not of its type.
 pub fn entity_at(ty: &EntityType, batch: &RecordBatch, row: usize) -> Result<Entity> {
     let text = |name: &str| {
-        let column = batch
-            .column_by_name(name)
-            .and_then(|column| column.as_string_opt::<i32>());
+        let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
         let column = column.filter(|column| row < column.len() && column.is_valid(row));
         let missing = || Error::internal(format!("a row of {} has no {name}", ty.name));
-        column
-            .map(|column| column.value(row).to_string())
-            .ok_or_else(missing)
+        column.map(|column| column.value(row).to_string()).ok_or_else(missing)
     };
     let endpoints = match ty.kind {
         EntityKind::Node => None,
@@ -136,12 +116,7 @@ pub fn entity_at(ty: &EntityType, batch: &RecordBatch, row: usize) -> Result<Ent
         };
         properties.insert(property.name.clone(), value);
     }
-    Ok(Entity {
-        type_ref: ty.type_ref(),
-        id: text(ID)?,
-        endpoints,
-        properties,
-    })
+    Ok(Entity { type_ref: ty.type_ref(), id: text(ID)?, endpoints, properties })
 }
 
 #[cfg(test)]

@@ -19,11 +19,7 @@ pub struct Misfit {
 impl Misfit {
     /// A value that is not of its property's type or does not fit it.
     pub fn mismatch(found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self {
-            reason: Reason::TypeMismatch,
-            found: found.into(),
-            expected: expected.into(),
-        }
+        Self { reason: Reason::TypeMismatch, found: found.into(), expected: expected.into() }
     }
 }
 
@@ -61,11 +57,7 @@ impl Violations {
         self.total += 1;
         if self.listed.len() < MAX_REPORTED_VIOLATIONS {
             let (field, description) = describe();
-            self.listed.push(Violation {
-                field,
-                description,
-                reason,
-            });
+            self.listed.push(Violation { field, description, reason });
         }
     }
 
@@ -76,9 +68,7 @@ impl Violations {
 
     /// Adds a value of a record that does not fit.
     pub fn misfit(&mut self, record: u64, type_name: &str, property: &str, misfit: Misfit) {
-        self.at_record(record, misfit.reason, || {
-            format!("{type_name}.{property}: {misfit}")
-        });
+        self.at_record(record, misfit.reason, || format!("{type_name}.{property}: {misfit}"));
     }
 
     /// Adds the problems of another part of the same input.
@@ -93,11 +83,7 @@ impl Violations {
     /// # Errors
     /// [`Reason::InvalidRecord`] carrying the listed problems, if there are any.
     pub fn into_result(self) -> Result<(), Error> {
-        if self.is_empty() {
-            Ok(())
-        } else {
-            Err(self.into_error())
-        }
+        if self.is_empty() { Ok(()) } else { Err(self.into_error()) }
     }
 
     /// All problems as one error.
@@ -107,22 +93,16 @@ impl Violations {
         let message = match total {
             1 => "the input has one problem and nothing was written".to_string(),
             _ if listed < total => {
-                format!(
-                    "the input has {total} problems and nothing was written; {listed} of them are:"
-                )
+                format!("the input has {total} problems and nothing was written; {listed} of them are:")
             }
             _ => format!("the input has {total} problems and nothing was written"),
         };
-        Error::new(Reason::InvalidRecord, message)
-            .with("problems", total)
-            .with_violations(self.listed)
+        Error::new(Reason::InvalidRecord, message).with("problems", total).with_violations(self.listed)
     }
 }
 
 fn record_number(field: &str) -> Option<u64> {
     let digits = field.strip_prefix("record ")?;
-    let end = digits
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(digits.len());
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().ok()
 }

@@ -159,9 +159,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner
-            .source
-            .as_ref()
-            .map(|s| s.as_ref() as &(dyn std::error::Error + 'static))
+        self.inner.source.as_ref().map(|s| s.as_ref() as &(dyn std::error::Error + 'static))
     }
 }

@@ -235,9 +235,7 @@ impl Reason {
             | Self::CommitNotFound
             | Self::TagNotFound
             | Self::EntityNotFound => Kind::NotFound,
-            Self::GraphExists
-            | Self::BranchExists
-            | Self::KeyConflict => Kind::AlreadyExists,
+            Self::GraphExists | Self::BranchExists | Self::KeyConflict => Kind::AlreadyExists,
             Self::DuplicateKeyInInput
             | Self::UniqueViolation
             | Self::CardinalityViolation
@@ -269,12 +267,8 @@ impl Reason {
             | Self::StoreLacksConditionalPut
             | Self::ConfirmationRequired
             | Self::ReadOnly => Kind::FailedPrecondition,
-            Self::ExpectedVersionMismatch
-            | Self::ReadSetChanged
-            | Self::TooMuchContention => Kind::Conflict,
-            Self::RecoveryRequired
-            | Self::InDoubt
-            | Self::StoreUnavailable => Kind::Unavailable,
+            Self::ExpectedVersionMismatch | Self::ReadSetChanged | Self::TooMuchContention => Kind::Conflict,
+            Self::RecoveryRequired | Self::InDoubt | Self::StoreUnavailable => Kind::Unavailable,
             Self::LimitExceeded => Kind::Exhausted,
             Self::DataCorrupt => Kind::Data,
             Self::NotImplemented => Kind::Unimplemented,

@@ -30,27 +30,20 @@ const BLOB_V2: &str = "lance.blob.v2";
 const PRIMARY_KEY: &str = "lance-schema:unenforced-primary-key";
 
 static BLOB_FIELDS: LazyLock<Fields> = LazyLock::new(|| {
-    Fields::from(vec![
-        Field::new("data", DataType::LargeBinary, true),
-        Field::new("uri", DataType::Utf8, true),
-    ])
+    Fields::from(vec![Field::new("data", DataType::LargeBinary, true), Field::new("uri", DataType::Utf8, true)])
 });
 
 /// The schema of a type's rows inside the engine: `id`, on edges `src` and `dst`, then the properties in
 /// their order. Every property is nullable here whatever it declares, because a row on its way to being
 /// merged need not mention it.
 pub fn logical_schema(ty: &EntityType) -> SchemaRef {
-    schema_of(ty, &|property| {
-        property_field(property, logical_type(&property.ty), true)
-    })
+    schema_of(ty, &|property| property_field(property, logical_type(&property.ty), true))
 }
 
 /// The schema of a type's rows as shown to clients: as [`logical_schema`], and a property that must have
 /// a value says so.
 pub fn declared_schema(ty: &EntityType) -> SchemaRef {
-    schema_of(ty, &|property| {
-        property_field(property, logical_type(&property.ty), property.nullable)
-    })
+    schema_of(ty, &|property| property_field(property, logical_type(&property.ty), property.nullable))
 }
 
 /// The schema of a type's table: as [`logical_schema`], with blobs as Lance stores them and `id` marked as
@@ -58,10 +51,7 @@ pub fn declared_schema(ty: &EntityType) -> SchemaRef {
 /// rewrites data. Blobs inside a list stay plain bytes.
 pub fn storage_schema(ty: &EntityType) -> SchemaRef {
     let fields = system_fields(ty.kind).map(|field| match field.name().as_str() {
-        ID => field.with_metadata(HashMap::from([(
-            PRIMARY_KEY.to_string(),
-            "true".to_string(),
-        )])),
+        ID => field.with_metadata(HashMap::from([(PRIMARY_KEY.to_string(), "true".to_string())])),
         _ => field,
     });
     let properties = ty.properties.iter().map(storage_field);
@@ -74,9 +64,7 @@ pub fn storage_field(property: &Property) -> Field {
         return property_field(property, logical_type(&property.ty), true);
     }
     let mut field = property_field(property, DataType::Struct(BLOB_FIELDS.clone()), true);
-    field
-        .metadata_mut()
-        .insert(EXTENSION_NAME.to_string(), BLOB_V2.to_string());
+    field.metadata_mut().insert(EXTENSION_NAME.to_string(), BLOB_V2.to_string());
     field
 }
 
@@ -93,24 +81,18 @@ pub fn to_storage(ty: &EntityType, batch: &RecordBatch) -> Result<RecordBatch> {
         _ => Ok(column.clone()),
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
-    RecordBatch::try_new(schema, columns).map_err(|e| {
-        Error::internal(format!("rows of {} do not have its schema: {e}", ty.name)).caused_by(e)
-    })
+    RecordBatch::try_new(schema, columns)
+        .map_err(|e| Error::internal(format!("rows of {} do not have its schema: {e}", ty.name)).caused_by(e))
 }
 
 fn stored_blob(column: &ArrayRef) -> Result<ArrayRef> {
     if column.as_binary_opt::<i64>().is_none() {
-        return Err(Error::internal(format!(
-            "a blob column holds {}",
-            column.data_type()
-        )));
+        return Err(Error::internal(format!("a blob column holds {}", column.data_type())));
     }
     let uri = new_null_array(&DataType::Utf8, column.len());
     let columns = vec![column.clone(), uri];
     let stored = StructArray::try_new(BLOB_FIELDS.clone(), columns, column.nulls().cloned());
-    let stored = stored.map_err(|e| {
-        Error::internal(format!("a blob column cannot be stored: {e}")).caused_by(e)
-    })?;
+    let stored = stored.map_err(|e| Error::internal(format!("a blob column cannot be stored: {e}")).caused_by(e))?;
     Ok(Arc::new(stored))
 }
 
@@ -152,9 +134,7 @@ pub fn item_field(ty: DataType) -> FieldRef {
 
 fn schema_of(ty: &EntityType, field: &dyn Fn(&Property) -> Field) -> SchemaRef {
     let properties = ty.properties.iter().map(field);
-    Arc::new(Schema::new(
-        system_fields(ty.kind).chain(properties).collect::<Vec<_>>(),
-    ))
+    Arc::new(Schema::new(system_fields(ty.kind).chain(properties).collect::<Vec<_>>()))
 }
 
 fn system_fields(kind: EntityKind) -> impl Iterator<Item = Field> {
@@ -162,9 +142,7 @@ fn system_fields(kind: EntityKind) -> impl Iterator<Item = Field> {
         EntityKind::Node => &[ID],
         EntityKind::Edge => &[ID, SRC, DST],
     };
-    names
-        .iter()
-        .map(|name| Field::new(*name, DataType::Utf8, false))
+    names.iter().map(|name| Field::new(*name, DataType::Utf8, false))
 }
 
 fn property_field(property: &Property, ty: DataType, nullable: bool) -> Field {

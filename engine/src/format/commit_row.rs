@@ -58,16 +58,12 @@ pub fn encode(commit: &CommitInfo, extras: &CommitExtras) -> Result<ManifestRow>
         request_id: commit.request_id.clone(),
         manifest_version: commit.manifest_version,
         lance_branch: commit.lance_branch.clone(),
-        changes: commit
-            .counts
-            .iter()
-            .map(|c| (c.type_ref.to_string(), c.inserted, c.updated, c.deleted))
-            .collect(),
+        changes: commit.counts.iter().map(|c| (c.type_ref.to_string(), c.inserted, c.updated, c.deleted)).collect(),
         interfaces: extras.interfaces.clone(),
         closes_branch: extras.closes_branch,
     };
-    let text = serde_json::to_string(&metadata)
-        .map_err(|e| Error::internal("a commit does not serialize").caused_by(e))?;
+    let text =
+        serde_json::to_string(&metadata).map_err(|e| Error::internal("a commit does not serialize").caused_by(e))?;
     Ok(lineage_row(commit.id.clone(), ObjectType::GraphCommit, text))
 }
 
@@ -140,12 +136,7 @@ mod tests {
             message: "m".into(),
             request_id: "r".into(),
             operation: "load".into(),
-            counts: vec![TypeCounts {
-                type_ref: TypeRef::node("P"),
-                inserted: 1,
-                updated: 2,
-                deleted: 3,
-            }],
+            counts: vec![TypeCounts { type_ref: TypeRef::node("P"), inserted: 1, updated: 2, deleted: 3 }],
             manifest_version: 7,
             lance_branch: Some("L".into()),
         }

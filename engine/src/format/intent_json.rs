@@ -132,7 +132,9 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<IntentDoc> {
     let refuse = |reason, what: &str| {
         Error::new(
             reason,
-            format!("the intent {file} {what}; other branches are not affected, and `omnigraph verify` shows what it blocks"),
+            format!(
+                "the intent {file} {what}; other branches are not affected, and `omnigraph verify` shows what it blocks"
+            ),
         )
         .with("file", file.clone())
     };

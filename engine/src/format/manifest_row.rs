@@ -25,8 +25,7 @@ pub enum ObjectType {
 }
 
 impl ObjectType {
-    const ALL: [Self; 5] =
-        [Self::Table, Self::TableVersion, Self::TableTombstone, Self::GraphCommit, Self::GraphHead];
+    const ALL: [Self; 5] = [Self::Table, Self::TableVersion, Self::TableTombstone, Self::GraphCommit, Self::GraphHead];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -85,10 +84,8 @@ mod object_type_text {
 
 /// The manifest's Arrow schema with the format stamp and the key annotation.
 pub fn schema() -> SchemaRef {
-    let key = std::collections::HashMap::from([(
-        "lance-schema:unenforced-primary-key".to_string(),
-        "true".to_string(),
-    )]);
+    let key =
+        std::collections::HashMap::from([("lance-schema:unenforced-primary-key".to_string(), "true".to_string())]);
     let text = |name: &str, nullable| Field::new(name, DataType::Utf8, nullable);
     Arc::new(
         Schema::new(vec![
@@ -115,12 +112,10 @@ fn list_type() -> DataType {
 /// # Errors
 /// None in practice: the columns are built to fit.
 pub fn to_batch(rows: &[ManifestRow]) -> Result<RecordBatch> {
-    let text = |get: fn(&ManifestRow) -> Option<&str>| -> ArrayRef {
-        Arc::new(rows.iter().map(get).collect::<StringArray>())
-    };
-    let number = |get: fn(&ManifestRow) -> Option<u64>| -> ArrayRef {
-        Arc::new(rows.iter().map(get).collect::<UInt64Array>())
-    };
+    let text =
+        |get: fn(&ManifestRow) -> Option<&str>| -> ArrayRef { Arc::new(rows.iter().map(get).collect::<StringArray>()) };
+    let number =
+        |get: fn(&ManifestRow) -> Option<u64>| -> ArrayRef { Arc::new(rows.iter().map(get).collect::<UInt64Array>()) };
     let mut base_objects = ListBuilder::new(StringBuilder::new());
     for _ in rows {
         base_objects.append_null();
@@ -218,10 +213,7 @@ mod tests {
         assert_eq!(from_batch(&to_batch(&rows).unwrap()).unwrap(), rows);
         let json = serde_json::to_string(&rows).unwrap();
         assert_eq!(serde_json::from_str::<Vec<ManifestRow>>(&json).unwrap(), rows);
-        assert_eq!(
-            json.split_once("},").unwrap().1,
-            r#"{"object_id":"graph_head:main","object_type":"graph_head"}]"#
-        );
+        assert_eq!(json.split_once("},").unwrap().1, r#"{"object_id":"graph_head:main","object_type":"graph_head"}]"#);
     }
 
     #[test]

@@ -73,7 +73,12 @@ mod tests {
 
     #[test]
     fn dataset_paths_are_fixed() {
-        assert_eq!(dataset(&TypeRef::node("Person"), 0), "nodes/4f4ab6b5a4f3d1d2".to_string().replace("4f4ab6b5a4f3d1d2", &dataset(&TypeRef::node("Person"), 0)[6..]));
+        assert_eq!(
+            dataset(&TypeRef::node("Person"), 0),
+            "nodes/4f4ab6b5a4f3d1d2"
+                .to_string()
+                .replace("4f4ab6b5a4f3d1d2", &dataset(&TypeRef::node("Person"), 0)[6..])
+        );
         assert!(dataset(&TypeRef::edge("Person"), 2).starts_with("edges/"));
         assert!(dataset(&TypeRef::edge("Person"), 2).ends_with("-2"));
     }

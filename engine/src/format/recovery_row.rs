@@ -34,22 +34,12 @@ pub struct RecoveryRow {
     pub recovered_by: String,
 }
 
-const TEXTS: [&str; 9] = [
-    "operation_id",
-    "branch",
-    "branch_id",
-    "label",
-    "actor",
-    "outcome",
-    "graph_commit_id",
-    "tables",
-    "recovered_by",
-];
+const TEXTS: [&str; 9] =
+    ["operation_id", "branch", "branch_id", "label", "actor", "outcome", "graph_commit_id", "tables", "recovered_by"];
 
 /// The log's Arrow schema.
 pub fn schema() -> SchemaRef {
-    let mut fields: Vec<Field> =
-        TEXTS.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
+    let mut fields: Vec<Field> = TEXTS.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
     fields.push(Field::new("base_version", DataType::UInt64, false));
     fields.push(Field::new("recovered_at", DataType::Int64, false));
     Arc::new(Schema::new(fields))

@@ -70,8 +70,7 @@ pub struct TableDoc {
 /// # Errors
 /// None in practice.
 pub fn encode(doc: &SnapshotDoc) -> Result<String> {
-    let text = serde_json::to_string(doc)
-        .map_err(|e| Error::internal("a snapshot does not serialize").caused_by(e))?;
+    let text = serde_json::to_string(doc).map_err(|e| Error::internal("a snapshot does not serialize").caused_by(e))?;
     if text.len() < COMPRESS_FROM {
         return Ok(text);
     }
@@ -95,8 +94,7 @@ pub fn decode(value: &str) -> Result<SnapshotDoc> {
             &unpacked
         }
     };
-    let doc: SnapshotDoc =
-        serde_json::from_slice(text).map_err(|e| corrupt("not the expected JSON").caused_by(e))?;
+    let doc: SnapshotDoc = serde_json::from_slice(text).map_err(|e| corrupt("not the expected JSON").caused_by(e))?;
     if doc.format != FORMAT {
         return Err(Error::new(
             Reason::StorageStampTooNew,

@@ -45,9 +45,7 @@ pub fn check(metadata: &HashMap<String, String>, root: &str) -> Result<u32> {
         .with("served", CURRENT)),
         std::cmp::Ordering::Greater => Err(Error::new(
             Reason::StorageStampTooNew,
-            format!(
-                "{root} has storage format {stamp}; this release reads only {CURRENT}: upgrade omnigraph first"
-            ),
+            format!("{root} has storage format {stamp}; this release reads only {CURRENT}: upgrade omnigraph first"),
         )
         .with("stamp", stamp)
         .with("served", CURRENT)),

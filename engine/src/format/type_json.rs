@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Reason, Result};
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType,
-    Property, PropertyType, RangeConstraint, ScalarType, Value,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, PropertyType,
+    RangeConstraint, ScalarType, Value,
 };
 
 /// The only format so far.
@@ -197,10 +197,7 @@ pub fn encode_type(ty: &EntityType) -> String {
             min: Decimal(c.min.to_string()),
             max: c.max.map(|max| Decimal(max.to_string())),
         }),
-        endpoints: ty.endpoints.as_ref().map(|e| StoredEndpoints {
-            from: e.from.clone(),
-            to: e.to.clone(),
-        }),
+        endpoints: ty.endpoints.as_ref().map(|e| StoredEndpoints { from: e.from.clone(), to: e.to.clone() }),
         description: ty.description.clone(),
         annotations: ty.annotations.iter().map(StoredAnnotation::of).collect(),
     })
@@ -223,19 +220,11 @@ pub fn decode_type(json: &str) -> Result<EntityType> {
             },
             name: stored.name,
             implements: stored.implements,
-            properties: stored
-                .properties
-                .into_iter()
-                .map(StoredProperty::decode)
-                .collect(),
+            properties: stored.properties.into_iter().map(StoredProperty::decode).collect(),
             key: stored.key,
             unique: stored.unique,
             indexes: stored.indexes,
-            ranges: stored
-                .ranges
-                .into_iter()
-                .map(StoredRange::decode)
-                .collect::<Option<_>>()?,
+            ranges: stored.ranges.into_iter().map(StoredRange::decode).collect::<Option<_>>()?,
             checks: stored.checks.into_iter().map(StoredCheck::decode).collect(),
             cardinality: match stored.cardinality {
                 None => None,
@@ -244,16 +233,9 @@ pub fn decode_type(json: &str) -> Result<EntityType> {
                     max: c.max.map_or(Some(None), |max| max.decode().map(Some))?,
                 }),
             },
-            endpoints: stored.endpoints.map(|e| Endpoints {
-                from: e.from,
-                to: e.to,
-            }),
+            endpoints: stored.endpoints.map(|e| Endpoints { from: e.from, to: e.to }),
             description: stored.description,
-            annotations: stored
-                .annotations
-                .into_iter()
-                .map(StoredAnnotation::decode)
-                .collect(),
+            annotations: stored.annotations.into_iter().map(StoredAnnotation::decode).collect(),
         })
     };
     decoded().ok_or_else(|| corrupt(WHAT, "a number is not one"))
@@ -264,18 +246,10 @@ pub fn encode_interface(interface: &InterfaceType) -> String {
     to_json(&StoredInterface {
         format: FORMAT,
         name: interface.name.clone(),
-        properties: interface
-            .properties
-            .iter()
-            .map(StoredProperty::of)
-            .collect(),
+        properties: interface.properties.iter().map(StoredProperty::of).collect(),
         indexes: interface.indexes.clone(),
         description: interface.description.clone(),
-        annotations: interface
-            .annotations
-            .iter()
-            .map(StoredAnnotation::of)
-            .collect(),
+        annotations: interface.annotations.iter().map(StoredAnnotation::of).collect(),
     })
 }
 
@@ -288,24 +262,15 @@ pub fn decode_interface(json: &str) -> Result<InterfaceType> {
     let stored: StoredInterface = from_json(json, "interface declaration")?;
     Ok(InterfaceType {
         name: stored.name,
-        properties: stored
-            .properties
-            .into_iter()
-            .map(StoredProperty::decode)
-            .collect(),
+        properties: stored.properties.into_iter().map(StoredProperty::decode).collect(),
         indexes: stored.indexes,
         description: stored.description,
-        annotations: stored
-            .annotations
-            .into_iter()
-            .map(StoredAnnotation::decode)
-            .collect(),
+        annotations: stored.annotations.into_iter().map(StoredAnnotation::decode).collect(),
     })
 }
 
 fn to_json(stored: &impl Serialize) -> String {
-    serde_json::to_string(stored)
-        .expect("the stored shapes have only text keys and JSON cannot refuse them")
+    serde_json::to_string(stored).expect("the stored shapes have only text keys and JSON cannot refuse them")
 }
 
 fn from_json<T: for<'de> Deserialize<'de>>(json: &str, what: &str) -> Result<T> {
@@ -322,17 +287,12 @@ fn from_json<T: for<'de> Deserialize<'de>>(json: &str, what: &str) -> Result<T> 
         )
         .with("found", newer)
         .with("supported", FORMAT)),
-        older => {
-            Err(corrupt(what, &format!("format {older} was never written")).with("found", older))
-        }
+        older => Err(corrupt(what, &format!("format {older} was never written")).with("found", older)),
     }
 }
 
 fn corrupt(what: &str, why: &str) -> Error {
-    Error::new(
-        Reason::DataCorrupt,
-        format!("a stored {what} cannot be read: {why}"),
-    )
+    Error::new(Reason::DataCorrupt, format!("a stored {what} cannot be read: {why}"))
 }
 
 impl Decimal {
@@ -347,20 +307,14 @@ impl StoredProperty {
             id: property.id,
             name: property.name.clone(),
             ty: match &property.ty {
-                PropertyType::Scalar(scalar) => {
-                    StoredPropertyType::Scalar(StoredScalar::of(*scalar))
-                }
+                PropertyType::Scalar(scalar) => StoredPropertyType::Scalar(StoredScalar::of(*scalar)),
                 PropertyType::Enum(members) => StoredPropertyType::Enum(members.clone()),
                 PropertyType::Vector(dimensions) => StoredPropertyType::Vector(*dimensions),
                 PropertyType::List(scalar) => StoredPropertyType::List(StoredScalar::of(*scalar)),
             },
             nullable: property.nullable,
             description: property.description.clone(),
-            annotations: property
-                .annotations
-                .iter()
-                .map(StoredAnnotation::of)
-                .collect(),
+            annotations: property.annotations.iter().map(StoredAnnotation::of).collect(),
         }
     }
 
@@ -376,11 +330,7 @@ impl StoredProperty {
             },
             nullable: self.nullable,
             description: self.description,
-            annotations: self
-                .annotations
-                .into_iter()
-                .map(StoredAnnotation::decode)
-                .collect(),
+            annotations: self.annotations.into_iter().map(StoredAnnotation::decode).collect(),
         }
     }
 }
@@ -433,43 +383,27 @@ impl StoredRange {
             None => Some(None),
             Some(value) => value.decode().map(Some),
         };
-        Some(RangeConstraint {
-            property: self.property,
-            min: bound(self.min)?,
-            max: bound(self.max)?,
-        })
+        Some(RangeConstraint { property: self.property, min: bound(self.min)?, max: bound(self.max)? })
     }
 }
 
 impl StoredCheck {
     fn of(check: &CheckConstraint) -> Self {
-        Self {
-            property: check.property.clone(),
-            pattern: check.pattern.clone(),
-        }
+        Self { property: check.property.clone(), pattern: check.pattern.clone() }
     }
 
     fn decode(self) -> CheckConstraint {
-        CheckConstraint {
-            property: self.property,
-            pattern: self.pattern,
-        }
+        CheckConstraint { property: self.property, pattern: self.pattern }
     }
 }
 
 impl StoredAnnotation {
     fn of(annotation: &Annotation) -> Self {
-        Self {
-            name: annotation.name.clone(),
-            arguments: annotation.arguments.clone(),
-        }
+        Self { name: annotation.name.clone(), arguments: annotation.arguments.clone() }
     }
 
     fn decode(self) -> Annotation {
-        Annotation {
-            name: self.name,
-            arguments: self.arguments,
-        }
+        Annotation { name: self.name, arguments: self.arguments }
     }
 }
 
@@ -487,9 +421,7 @@ impl StoredValue {
             Value::Date(days) => Self::Date(*days),
             Value::Timestamp(micros) => Self::Timestamp(Decimal(micros.to_string())),
             Value::List(values) => Self::List(values.iter().map(Self::of).collect()),
-            Value::Vector(xs) => {
-                Self::Vector(xs.iter().map(|x| Decimal(format!("{x:?}"))).collect())
-            }
+            Value::Vector(xs) => Self::Vector(xs.iter().map(|x| Decimal(format!("{x:?}"))).collect()),
         }
     }
 
@@ -504,15 +436,8 @@ impl StoredValue {
             Self::Bytes(bytes) => Value::Bytes(bytes.into()),
             Self::Date(days) => Value::Date(days),
             Self::Timestamp(micros) => Value::Timestamp(micros.decode()?),
-            Self::List(values) => Value::List(
-                values
-                    .into_iter()
-                    .map(Self::decode)
-                    .collect::<Option<_>>()?,
-            ),
-            Self::Vector(xs) => {
-                Value::Vector(xs.into_iter().map(Decimal::decode).collect::<Option<_>>()?)
-            }
+            Self::List(values) => Value::List(values.into_iter().map(Self::decode).collect::<Option<_>>()?),
+            Self::Vector(xs) => Value::Vector(xs.into_iter().map(Decimal::decode).collect::<Option<_>>()?),
         })
     }
 }

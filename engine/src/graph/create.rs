@@ -22,7 +22,10 @@ use crate::txn::Core;
 pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message: &str) -> Result<Receipt> {
     schema::ensure_valid(&schema)?;
     if message.len() > limits::MAX_MESSAGE_BYTES {
-        return Err(Error::new(Reason::LimitExceeded, format!("the message is longer than {} bytes", limits::MAX_MESSAGE_BYTES)));
+        return Err(Error::new(
+            Reason::LimitExceeded,
+            format!("the message is longer than {} bytes", limits::MAX_MESSAGE_BYTES),
+        ));
     }
     schema::assign_ids(&mut schema, &mut || core.fresh_id());
     let now = core.now();
@@ -53,7 +56,9 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
     };
     // Somebody's graph stands there, or the answer was lost: the genesis commit tells.
     match (resolve::at(&core.store, &BranchIdentity::main(), 1).await, failure) {
-        (Ok(Some(view)), _) if view.snapshot.head() == commit.id => Ok(Receipt { commit, changed: true, replayed: false }),
+        (Ok(Some(view)), _) if view.snapshot.head() == commit.id => {
+            Ok(Receipt { commit, changed: true, replayed: false })
+        }
         (Ok(None), Some(failure)) => Err(failure),
         (Ok(_), _) => Err(Error::new(
             Reason::GraphExists,
@@ -63,7 +68,10 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
         (Err(e), None) => Err(e),
         (Err(_), Some(failure)) => Err(Error::new(
             Reason::InDoubt,
-            format!("the store did not say whether the graph at {} was created; open it to see", core.store.root().uri()),
+            format!(
+                "the store did not say whether the graph at {} was created; open it to see",
+                core.store.root().uri()
+            ),
         )
         .with("commit_id", &commit.id)
         .caused_by(failure)),

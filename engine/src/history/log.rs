@@ -44,8 +44,11 @@ async fn on(core: &Arc<Core>, branch: &str, id: &str) -> Result<Option<CommitInf
 
 /// The error for a commit that is not in any live lineage.
 pub fn not_found(id: &str) -> Error {
-    Error::new(Reason::CommitNotFound, format!("no live branch holds commit {id}; `commit list` shows those that exist"))
-        .with("commit_id", id)
+    Error::new(
+        Reason::CommitNotFound,
+        format!("no live branch holds commit {id}; `commit list` shows those that exist"),
+    )
+    .with("commit_id", id)
 }
 
 /// Checks that a text can be a commit id.

@@ -32,9 +32,8 @@ pub fn look_up(writer: &WriterDoc) -> Holder {
 /// Names the process table we see: one boot of one machine, one process namespace.
 fn host() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let namespace = std::fs::read_link("/proc/self/ns/pid")
-        .map(|p| p.to_string_lossy().into_owned())
-        .unwrap_or_default();
+    let namespace =
+        std::fs::read_link("/proc/self/ns/pid").map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
     if boot.is_empty() || namespace.is_empty() { String::new() } else { format!("{}/{namespace}", boot.trim()) }
 }
 

@@ -37,7 +37,9 @@ impl RefEntry {
 /// # Errors
 /// The store's, or damage.
 pub async fn read(store: &Store, name: &str) -> Result<Option<RefEntry>> {
-    let Some(document) = store.log().read(&paths::branch(name)).await? else { return Ok(None) };
+    let Some(document) = store.log().read(&paths::branch(name)).await? else {
+        return Ok(None);
+    };
     let doc = ref_json::decode(name, &document.bytes)?;
     Ok(Some(RefEntry { name: name.to_string(), doc, document }))
 }
@@ -47,9 +49,7 @@ pub async fn read(store: &Store, name: &str) -> Result<Option<RefEntry>> {
 /// # Errors
 /// [`Reason::BranchExists`], or the store's.
 pub async fn create(store: &Store, name: &str, doc: &RefDoc) -> Result<()> {
-    let exists = || {
-        Error::new(Reason::BranchExists, format!("branch {name:?} exists already")).with("branch", name)
-    };
+    let exists = || Error::new(Reason::BranchExists, format!("branch {name:?} exists already")).with("branch", name);
     if name == MAIN {
         return Err(exists());
     }
@@ -112,11 +112,8 @@ pub async fn not_found(store: &Store, name: &str) -> Error {
     if let Ok(entries) = list(store).await {
         names.extend(entries.into_iter().map(|e| e.name));
     }
-    let near = names
-        .iter()
-        .map(|n| (strsim::damerau_levenshtein(n, name), n))
-        .filter(|(d, n)| *d <= 2.max(n.len() / 3))
-        .min();
+    let near =
+        names.iter().map(|n| (strsim::damerau_levenshtein(n, name), n)).filter(|(d, n)| *d <= 2.max(n.len() / 3)).min();
     let hint = near.map(|(_, n)| format!("; did you mean {n:?}?")).unwrap_or_default();
     Error::new(Reason::BranchNotFound, format!("there is no branch {name:?}{hint}")).with("branch", name)
 }

@@ -76,7 +76,10 @@ impl Line {
                 None => (Reason::GraphNotFound, format!("there is no graph at {}", self.store.root().uri())),
                 Some(_) => (
                     Reason::BranchNotFound,
-                    format!("the lineage of branch {:?} is gone; `branch delete --force` removes its name", self.identity.name),
+                    format!(
+                        "the lineage of branch {:?} is gone; `branch delete --force` removes its name",
+                        self.identity.name
+                    ),
                 ),
             };
             Error::new(reason, what)
@@ -144,9 +147,7 @@ impl Heads {
             return Ok(Line::new(self.store.clone(), BranchIdentity::main(), None));
         }
         match branches::read(&self.store, name).await? {
-            Some(entry) if !entry.doc.deleted => {
-                Ok(Line::new(self.store.clone(), entry.identity(), Some(entry.doc)))
-            }
+            Some(entry) if !entry.doc.deleted => Ok(Line::new(self.store.clone(), entry.identity(), Some(entry.doc))),
             _ => Err(branches::not_found(&self.store, name).await),
         }
     }

@@ -16,7 +16,9 @@ pub fn check_successor(before: &SnapshotDoc, after: &SnapshotDoc) -> Result<()> 
         return broken(format!("commit {} does not follow {}", after.commit, before.commit));
     }
     for new in &after.tables {
-        let Some(old) = before.tables.iter().find(|t| t.key == new.key) else { continue };
+        let Some(old) = before.tables.iter().find(|t| t.key == new.key) else {
+            continue;
+        };
         let same_line = old.location == new.location && old.branch == new.branch;
         if same_line && new.version < old.version {
             return broken(format!("{} would go back from version {} to {}", new.key, old.version, new.version));

@@ -95,12 +95,7 @@ async fn rows_of(view: &View, fragments: Vec<u64>) -> Result<Vec<ManifestRow>> {
         let rows = view.rows_of(&fragments).await?;
         return Ok(rows.iter().flat_map(|r| r.iter().cloned()).collect());
     }
-    let scan = Scan {
-        columns: manifest_row::columns(),
-        fragments: Some(fragments),
-        ordered: true,
-        ..Scan::default()
-    };
+    let scan = Scan { columns: manifest_row::columns(), fragments: Some(fragments), ordered: true, ..Scan::default() };
     let mut rows = Vec::new();
     for batch in view.table.collect(scan).await? {
         rows.extend(manifest_row::from_batch(&batch)?);

@@ -61,12 +61,8 @@ impl View {
                 out.push(rows);
                 continue;
             }
-            let scan = Scan {
-                columns: manifest_row::columns(),
-                fragments: Some(vec![*id]),
-                ordered: true,
-                ..Scan::default()
-            };
+            let scan =
+                Scan { columns: manifest_row::columns(), fragments: Some(vec![*id]), ordered: true, ..Scan::default() };
             let mut rows = Vec::new();
             for batch in self.table.collect(scan).await? {
                 rows.extend(manifest_row::from_batch(&batch)?);

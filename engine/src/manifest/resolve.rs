@@ -29,11 +29,7 @@ pub async fn newest(store: &Store, branch: &BranchIdentity) -> Result<Option<Vie
 /// # Errors
 /// As [`newest`].
 pub async fn at(store: &Store, branch: &BranchIdentity, version: u64) -> Result<Option<View>> {
-    let at = TableAt {
-        location: paths::MANIFEST.to_string(),
-        branch: branch.lance_branch.clone(),
-        version,
-    };
+    let at = TableAt { location: paths::MANIFEST.to_string(), branch: branch.lance_branch.clone(), version };
     match store.open_table(&at).await? {
         Some(table) => view(store, branch.clone(), table, empty_cache()).await.map(Some),
         None => Ok(None),
@@ -56,11 +52,15 @@ pub(super) async fn view(store: &Store, branch: BranchIdentity, table: Table, ro
 async fn published(store: &Store, table: &Table) -> Result<Option<snapshot_json::SnapshotDoc>> {
     let mut current = table.clone();
     for _ in 0..MAX_FORK_CHAIN {
-        let Some(standing) = current.standing().await? else { return Ok(None) };
+        let Some(standing) = current.standing().await? else {
+            return Ok(None);
+        };
         if let Some(value) = standing.properties.get(snapshot_json::KEY) {
             return snapshot_json::decode(value).map(Some);
         }
-        let Some((branch, version)) = standing.forked_from else { return Ok(None) };
+        let Some((branch, version)) = standing.forked_from else {
+            return Ok(None);
+        };
         let at = TableAt { location: paths::MANIFEST.to_string(), branch, version };
         match store.open_table(&at).await? {
             Some(origin) => current = origin,

@@ -168,11 +168,8 @@ pub fn unknown_type(schema: &Schema, type_ref: &TypeRef) -> Error {
         .filter(|(d, name)| *d <= 2.max(name.len() / 3))
         .min();
     let hint = near.map(|(_, n)| format!("; did you mean {n:?}?")).unwrap_or_default();
-    Error::new(
-        Reason::TypeNotFound,
-        format!("the schema declares no {} type {:?}{hint}", type_ref.kind, type_ref.name),
-    )
-    .with("type", type_ref)
+    Error::new(Reason::TypeNotFound, format!("the schema declares no {} type {:?}{hint}", type_ref.kind, type_ref.name))
+        .with("type", type_ref)
 }
 
 fn parse_key(key: &str) -> Result<TypeRef> {
@@ -187,9 +184,8 @@ fn decode_schema(doc: &SnapshotDoc) -> Result<Schema> {
 }
 
 fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
-    let corrupt = |row: &ManifestRow| {
-        Error::new(Reason::DataCorrupt, format!("the manifest row {} is damaged", row.object_id))
-    };
+    let corrupt =
+        |row: &ManifestRow| Error::new(Reason::DataCorrupt, format!("the manifest row {} is damaged", row.object_id));
     for row in rows {
         match row.object_type {
             ObjectType::Table => {
@@ -208,18 +204,13 @@ fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
                 }
             }
             ObjectType::TableVersion => {
-                let table = doc
-                    .tables
-                    .iter_mut()
-                    .find(|t| t.key == row.table_key)
-                    .ok_or_else(|| corrupt(row))?;
+                let table = doc.tables.iter_mut().find(|t| t.key == row.table_key).ok_or_else(|| corrupt(row))?;
                 table.location = Some(row.location.clone().ok_or_else(|| corrupt(row))?);
                 table.branch = row.table_branch.clone();
                 table.version = row.table_version.ok_or_else(|| corrupt(row))?;
                 table.rows = row.row_count.ok_or_else(|| corrupt(row))?;
                 let text = row.metadata.as_deref().ok_or_else(|| corrupt(row))?;
-                let metadata: VersionMetadata =
-                    serde_json::from_str(text).map_err(|e| corrupt(row).caused_by(e))?;
+                let metadata: VersionMetadata = serde_json::from_str(text).map_err(|e| corrupt(row).caused_by(e))?;
                 table.line = metadata.line;
             }
             ObjectType::TableTombstone => doc.tables.retain(|t| t.key != row.table_key),

@@ -33,11 +33,7 @@ pub struct BranchInfo {
 /// [`Reason::InvalidName`] naming the rule that is broken.
 pub fn check_name(name: &str) -> Result<()> {
     let refuse = |why: &str| {
-        Err(Error::new(
-            Reason::InvalidName,
-            format!("{name:?} is not a usable branch name: {why}"),
-        )
-        .with("name", name))
+        Err(Error::new(Reason::InvalidName, format!("{name:?} is not a usable branch name: {why}")).with("name", name))
     };
     if name.is_empty() {
         return refuse("it is empty");

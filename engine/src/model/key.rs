@@ -62,22 +62,12 @@ pub fn key_sources(ty: &EntityType) -> Result<Vec<KeySource>> {
             _ => {
                 let position = ty.properties.iter().position(|p| p.name == *name);
                 let position = position.ok_or_else(|| {
-                    let what = format!(
-                        "the key of {} names {name}, which is not one of its properties",
-                        ty.name
-                    );
-                    Error::new(Reason::InvalidSchema, what)
-                        .with("type", &ty.name)
-                        .with("property", name)
+                    let what = format!("the key of {} names {name}, which is not one of its properties", ty.name);
+                    Error::new(Reason::InvalidSchema, what).with("type", &ty.name).with("property", name)
                 })?;
                 if !can_be_key(&ty.properties[position].ty) {
-                    let what = format!(
-                        "{}.{name} cannot be part of a key: its type has no canonical text",
-                        ty.name
-                    );
-                    return Err(Error::new(Reason::InvalidSchema, what)
-                        .with("type", &ty.name)
-                        .with("property", name));
+                    let what = format!("{}.{name} cannot be part of a key: its type has no canonical text", ty.name);
+                    return Err(Error::new(Reason::InvalidSchema, what).with("type", &ty.name).with("property", name));
                 }
                 properties.push(position);
             }
@@ -85,12 +75,8 @@ pub fn key_sources(ty: &EntityType) -> Result<Vec<KeySource>> {
     }
     properties.sort_by_key(|&position| ty.properties[position].id);
     let ends = [(src, KeySource::Src), (dst, KeySource::Dst)];
-    let ends = ends
-        .into_iter()
-        .filter_map(|(named, source)| named.then_some(source));
-    Ok(ends
-        .chain(properties.into_iter().map(KeySource::Property))
-        .collect())
+    let ends = ends.into_iter().filter_map(|(named, source)| named.then_some(source));
+    Ok(ends.chain(properties.into_iter().map(KeySource::Property)).collect())
 }
 
 /// Whether values of this type have a canonical text and so can be part of a key.
@@ -112,10 +98,7 @@ pub fn can_be_key(ty: &PropertyType) -> bool {
 pub fn id_of<'a>(ty: &EntityType, get: impl Fn(&str) -> Option<&'a Value>) -> Result<String> {
     let sources = key_sources(ty)?;
     if sources.is_empty() {
-        return Err(Error::internal(format!(
-            "{} has no key to derive an id from",
-            ty.name
-        )));
+        return Err(Error::internal(format!("{} has no key to derive an id from", ty.name)));
     }
     let mut writer = IdWriter::new(sources.len());
     for source in sources {
@@ -137,12 +120,7 @@ pub fn id_of<'a>(ty: &EntityType, get: impl Fn(&str) -> Option<&'a Value>) -> Re
     Ok(id)
 }
 
-fn part_of<'a>(
-    type_name: &str,
-    name: &str,
-    ty: Option<&PropertyType>,
-    value: &'a Value,
-) -> Result<KeyPart<'a>> {
+fn part_of<'a>(type_name: &str, name: &str, ty: Option<&PropertyType>, value: &'a Value) -> Result<KeyPart<'a>> {
     use ScalarType as S;
     let scalar = match ty {
         None | Some(PropertyType::Enum(_)) => S::String,
@@ -168,10 +146,7 @@ fn part_of<'a>(
     };
     part.ok_or_else(|| {
         let found = value.type_name();
-        Error::new(
-            Reason::TypeMismatch,
-            format!("{type_name}.{name} is part of the key and cannot be this {found}"),
-        )
+        Error::new(Reason::TypeMismatch, format!("{type_name}.{name} is part of the key and cannot be this {found}"))
     })
 }
 
@@ -187,11 +162,7 @@ pub struct IdWriter {
 impl IdWriter {
     /// A writer for keys of this many parts. It can be used again after [`IdWriter::finish`].
     pub fn new(parts: usize) -> Self {
-        Self {
-            out: String::new(),
-            parts,
-            written: 0,
-        }
+        Self { out: String::new(), parts, written: 0 }
     }
 
     /// Adds the next part.
@@ -234,12 +205,7 @@ impl IdWriter {
 }
 
 fn push_part(out: &mut String, part: KeyPart<'_>) -> Result<()> {
-    let refuse = |what: &str| {
-        Err(Error::new(
-            Reason::TypeMismatch,
-            format!("{what} cannot be part of a key"),
-        ))
-    };
+    let refuse = |what: &str| Err(Error::new(Reason::TypeMismatch, format!("{what} cannot be part of a key")));
     match part {
         KeyPart::Bool(true) => out.push_str("true"),
         KeyPart::Bool(false) => out.push_str("false"),
@@ -274,18 +240,12 @@ fn push_part(out: &mut String, part: KeyPart<'_>) -> Result<()> {
 /// [`Reason::InvalidArgument`] if it is empty, [`Reason::LimitExceeded`] if it is too long.
 pub fn check_id(id: &str) -> Result<()> {
     if id.is_empty() {
-        return Err(Error::new(
-            Reason::InvalidArgument,
-            "an id must not be empty; give the key a value",
-        ));
+        return Err(Error::new(Reason::InvalidArgument, "an id must not be empty; give the key a value"));
     }
     if id.len() > limits::MAX_ID_BYTES {
         let (length, limit) = (id.len(), limits::MAX_ID_BYTES);
-        let what =
-            format!("an id has at most {limit} bytes and this one has {length}; use a shorter key");
-        return Err(Error::new(Reason::LimitExceeded, what)
-            .with("limit", limit)
-            .with("found", length));
+        let what = format!("an id has at most {limit} bytes and this one has {length}; use a shorter key");
+        return Err(Error::new(Reason::LimitExceeded, what).with("limit", limit).with("found", length));
     }
     Ok(())
 }

@@ -18,8 +18,8 @@ pub use commit::{Actor, CommitInfo, Receipt, TypeCounts};
 pub use entity::{Entity, EntityKind, TypeRef};
 pub use predicate::{CompareOp, OrderBy, Predicate};
 pub use schema::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityType, InterfaceType, Property,
-    PropertyType, RangeConstraint, ScalarType, Schema,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityType, InterfaceType, Property, PropertyType,
+    RangeConstraint, ScalarType, Schema,
 };
 pub use selector::ReadSelector;
 pub use value::Value;

@@ -178,9 +178,7 @@ impl Schema {
 
     /// Edge types that start or end at this node type.
     pub fn edges_of<'a>(&'a self, node: &'a str) -> impl Iterator<Item = &'a EntityType> {
-        self.types.iter().filter(move |t| {
-            t.endpoints.as_ref().is_some_and(|e| e.from == node || e.to == node)
-        })
+        self.types.iter().filter(move |t| t.endpoints.as_ref().is_some_and(|e| e.from == node || e.to == node))
     }
 }
 

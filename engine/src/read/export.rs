@@ -67,7 +67,9 @@ impl Exporter {
     /// Writes some more rows, or moves on to the next batch or type; false if there is nothing left.
     async fn step(&mut self) -> Result<bool> {
         let Some(current) = &mut self.current else {
-            let Some(type_ref) = self.types.pop_front() else { return Ok(false) };
+            let Some(type_ref) = self.types.pop_front() else {
+                return Ok(false);
+            };
             self.current = Some(open(&self.core, &self.snapshot, type_ref).await?);
             return Ok(true);
         };

@@ -120,7 +120,13 @@ impl Fixture {
         self.commit(&base, new, GoneRows::default(), ours()).await
     }
 
-    pub async fn commit(&self, base: &Table, new: NewRows, gone: GoneRows, properties: HashMap<String, String>) -> Table {
+    pub async fn commit(
+        &self,
+        base: &Table,
+        new: NewRows,
+        gone: GoneRows,
+        properties: HashMap<String, String>,
+    ) -> Table {
         let mut staged = base.stage(new, gone);
         staged.set_properties(properties);
         match base.commit(&self.core.store, staged).await.unwrap() {

@@ -29,7 +29,9 @@ use crate::txn::Core;
 /// The type does not exist; the store's.
 pub async fn by_ids(core: &Arc<Core>, snapshot: &Snapshot, type_ref: &TypeRef, ids: &[String]) -> Result<Vec<Entity>> {
     let ty = snapshot.ty(type_ref)?;
-    let Some(at) = &snapshot.pin(type_ref)?.at else { return Ok(Vec::new()) };
+    let Some(at) = &snapshot.pin(type_ref)?.at else {
+        return Ok(Vec::new());
+    };
     let table = core.table(at).await?;
     let addresses = locate(core, &table, ids).await?.into_values().collect();
     let found: HashMap<String, Entity> =
@@ -57,7 +59,9 @@ pub async fn by_predicate(
     let ty = snapshot.ty(type_ref)?;
     let wanted = predicate.map(|p| filter::translate(ty, p)).transpose()?;
     let limit = limit.min(limits::MAX_PAGE_SIZE);
-    let (Some(at), true) = (&snapshot.pin(type_ref)?.at, limit > 0) else { return Ok(Vec::new()) };
+    let (Some(at), true) = (&snapshot.pin(type_ref)?.at, limit > 0) else {
+        return Ok(Vec::new());
+    };
     let table = core.table(at).await?;
     let later = after.map(|id| filter::above(ID, id));
     let filter = match (wanted, later) {

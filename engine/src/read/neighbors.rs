@@ -187,7 +187,9 @@ impl Walk {
         let mut reached: BTreeMap<TypeRef, Vec<String>> = BTreeMap::new();
         for edge in follow {
             let type_ref = edge.type_ref();
-            let Some(at) = &snapshot.pin(&type_ref)?.at else { continue };
+            let Some(at) = &snapshot.pin(&type_ref)?.at else {
+                continue;
+            };
             let table = core.table(at).await?;
             let known = self.edges.entry(type_ref.clone()).or_default();
             // One more than fits, to learn whether the limit cuts.
@@ -213,10 +215,7 @@ impl Walk {
         hop: u32,
         reached: &mut BTreeMap<TypeRef, Vec<String>>,
     ) -> Result<bool> {
-        let ends = edge
-            .endpoints
-            .as_ref()
-            .ok_or_else(|| Error::internal(format!("{type_ref} has no ends")))?;
+        let ends = edge.endpoints.as_ref().ok_or_else(|| Error::internal(format!("{type_ref} has no ends")))?;
         let (src, dst) = ((TypeRef::node(&ends.from), found.src), (TypeRef::node(&ends.to), found.dst));
         let mut new: Vec<(TypeRef, String)> = if src == dst { vec![src] } else { vec![src, dst] };
         new.retain(|(node, id)| !self.met.get(node).is_some_and(|met| met.contains(id)));
@@ -260,7 +259,9 @@ impl Walk {
         }
         let mut edges: Vec<(Entity, u32)> = Vec::new();
         for (type_ref, followed) in self.edges {
-            let Some(at) = &snapshot.pin(&type_ref)?.at else { continue };
+            let Some(at) = &snapshot.pin(&type_ref)?.at else {
+                continue;
+            };
             let addresses = followed.values().map(|(_, address)| *address).collect();
             let found = get::fetch(snapshot.ty(&type_ref)?, &core.table(at).await?, addresses).await?;
             edges.extend(found.into_iter().map(|edge| {

@@ -84,7 +84,12 @@ pub async fn plan(core: &Arc<Core>, snapshot: &Snapshot, request: &ScanRequest, 
 /// # Errors
 /// A type, column or predicate that does not fit the schema; [`Reason::InvalidTicket`] for fragments the
 /// snapshot's table lacks or a part of a scan that has none; the store's.
-pub async fn scan(core: &Arc<Core>, snapshot: &Snapshot, request: &ScanRequest, fragments: Option<&[u64]>) -> Result<Rows> {
+pub async fn scan(
+    core: &Arc<Core>,
+    snapshot: &Snapshot,
+    request: &ScanRequest,
+    fragments: Option<&[u64]>,
+) -> Result<Rows> {
     let checked = Checked::new(snapshot, request)?;
     let schema = checked.schema.clone();
     let wanted = fragments.filter(|f| !f.is_empty());

@@ -107,7 +107,10 @@ pub async fn at(core: &Arc<Core>, lance_branch: Option<&str>, version: u64) -> R
         }
     };
     let view = resolve::at(&core.store, &identity, version).await?.ok_or_else(|| {
-        Error::new(Reason::CommitNotFound, "the state the ticket was made for is not retained any more; plan the scan again")
+        Error::new(
+            Reason::CommitNotFound,
+            "the state the ticket was made for is not retained any more; plan the scan again",
+        )
     })?;
     Ok(view.snapshot.as_ref().clone())
 }

@@ -1,7 +1,6 @@
 //! Reads over small stored graphs, compared with what memory says.
 
 mod blobs;
-mod memory;
 mod getting;
 mod scanning;
 mod walking;

@@ -59,7 +59,9 @@ pub async fn record(core: &Core, intent: &IntentDoc, outcome: &str, decider: &st
 /// # Errors
 /// The store's, or damage.
 pub async fn list(core: &Core) -> Result<Vec<RecoveryRow>> {
-    let Some(table) = core.store.open_newest(paths::RECOVERIES, None).await? else { return Ok(Vec::new()) };
+    let Some(table) = core.store.open_newest(paths::RECOVERIES, None).await? else {
+        return Ok(Vec::new());
+    };
     let scan = Scan { columns: recovery_row::columns(), ordered: true, ..Scan::default() };
     let mut seen = HashSet::new();
     let mut rows = Vec::new();

@@ -56,9 +56,13 @@ impl Action for Restore {
     async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
         let mut prepared = Prepared::default();
         for type_ref in &self.types {
-            let Ok(pin) = view.snapshot.pin(type_ref) else { continue };
+            let Ok(pin) = view.snapshot.pin(type_ref) else {
+                continue;
+            };
             let Some(at) = &pin.at else { continue };
-            let Some(newest) = core.store.open_newest(&at.location, at.branch.as_deref()).await? else { continue };
+            let Some(newest) = core.store.open_newest(&at.location, at.branch.as_deref()).await? else {
+                continue;
+            };
             if newest.version() <= at.version {
                 continue;
             }

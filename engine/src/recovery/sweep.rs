@@ -38,17 +38,21 @@ pub enum Settled {
 /// # Errors
 /// The store's, or an intent nobody here can read.
 pub async fn meet(core: &Arc<Core>, line: &Arc<Line>, claim: &str) -> Result<()> {
-    let Some(intent) = core.intents.read(claim).await? else { return Ok(()) };
+    let Some(intent) = core.intents.read(claim).await? else {
+        return Ok(());
+    };
     if may_recover(core, &intent) {
         settle(core, line, &intent).await?;
         return Ok(());
     }
     let mut wait = limits::CLAIM_POLL_MIN;
     loop {
-        tokio::time::sleep(wait.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
+        tokio::time::sleep(id::jitter(core.options.ids.as_ref(), wait)).await;
         match core.intents.read(claim).await? {
             None => return Ok(()),
-            Some(now) if now.operation_id != intent.operation_id || may_recover(core, &now) => return Ok(()),
+            Some(now) if now.operation_id != intent.operation_id || may_recover(core, &now) => {
+                return Ok(());
+            }
             Some(_) => wait = (wait * 2).min(limits::CLAIM_POLL_MAX),
         }
     }
@@ -108,7 +112,9 @@ pub async fn settle(core: &Arc<Core>, line: &Arc<Line>, intent: &IntentDoc) -> R
         let states: Vec<Observed> = tables.iter().map(|t| t.1).collect();
         let decision = classify(state, &states);
         let (rows, settled) = match (decision, &view) {
-            (Decision::ClearCommitted, _) => return close(core, intent, &tables, "completed", &intent.commit, Settled::Committed).await,
+            (Decision::ClearCommitted, _) => {
+                return close(core, intent, &tables, "completed", &intent.commit, Settled::Committed).await;
+            }
             (Decision::ClearUndone, view) => {
                 let by = view.as_ref().map(|v| v.snapshot.head().to_string()).unwrap_or_default();
                 return close(core, intent, &tables, "superseded", &by, Settled::Undone).await;
@@ -124,7 +130,13 @@ pub async fn settle(core: &Arc<Core>, line: &Arc<Line>, intent: &IntentDoc) -> R
             Published::Landed(next) => {
                 line.offer(&next);
                 let outcome = if settled == Settled::Committed { "rolled_forward" } else { "rolled_back" };
-                tracing::info!(branch = intent.branch.name, operation = intent.operation_id, label = intent.label, outcome, "an interrupted operation was decided");
+                tracing::info!(
+                    branch = intent.branch.name,
+                    operation = intent.operation_id,
+                    label = intent.label,
+                    outcome,
+                    "an interrupted operation was decided"
+                );
                 return close(core, intent, &tables, outcome, &decider, settled).await;
             }
         }

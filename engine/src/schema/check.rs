@@ -14,9 +14,7 @@ use super::lex::is_name;
 use super::problem::{Owner, Part, Place, Problems, hint, shown};
 use crate::error::{Result, Violation};
 use crate::limits;
-use crate::model::{
-    Annotation, EntityKind, EntityType, InterfaceType, Property, PropertyType, Schema,
-};
+use crate::model::{Annotation, EntityKind, EntityType, InterfaceType, Property, PropertyType, Schema};
 
 /// Bytes that all types together may take over from interfaces. A short text could otherwise declare
 /// a schema that fits no memory: many types implementing many large interfaces.
@@ -62,9 +60,7 @@ struct Names<'a> {
 pub(super) fn fits_inheritance(schema: &Schema, problems: &mut Problems<'_>) -> bool {
     let mut weights: HashMap<&str, usize> = HashMap::new();
     for interface in &schema.interfaces {
-        weights
-            .entry(interface.name.as_str())
-            .or_insert_with(|| weight(interface));
+        weights.entry(interface.name.as_str()).or_insert_with(|| weight(interface));
     }
     let inherited = schema
         .types
@@ -85,11 +81,8 @@ pub(super) fn fits_inheritance(schema: &Schema, problems: &mut Problems<'_>) -> 
 }
 
 fn weight(interface: &InterfaceType) -> usize {
-    let annotations = |list: &[Annotation]| -> usize {
-        list.iter()
-            .map(|a| PROPERTY_BYTES + a.name.len() + a.arguments.len())
-            .sum()
-    };
+    let annotations =
+        |list: &[Annotation]| -> usize { list.iter().map(|a| PROPERTY_BYTES + a.name.len() + a.arguments.len()).sum() };
     let property = |p: &Property| {
         let members = match &p.ty {
             PropertyType::Enum(members) => members.iter().map(|m| PROPERTY_BYTES + m.len()).sum(),
@@ -97,10 +90,8 @@ fn weight(interface: &InterfaceType) -> usize {
         };
         PROPERTY_BYTES + p.name.len() + p.description.len() + members + annotations(&p.annotations)
     };
-    let index =
-        |columns: &Vec<String>| -> usize { columns.iter().map(|c| PROPERTY_BYTES + c.len()).sum() };
-    interface.properties.iter().map(property).sum::<usize>()
-        + interface.indexes.iter().map(index).sum::<usize>()
+    let index = |columns: &Vec<String>| -> usize { columns.iter().map(|c| PROPERTY_BYTES + c.len()).sum() };
+    interface.properties.iter().map(property).sum::<usize>() + interface.indexes.iter().map(index).sum::<usize>()
 }
 
 /// Reports everything wrong with `schema`.
@@ -123,18 +114,14 @@ pub(super) fn examine(schema: &Schema, problems: &mut Problems<'_>) {
     for (i, interface) in schema.interfaces.iter().enumerate() {
         let scope = Scope::of_interface(Owner::Interface(i), interface);
         properties::check(&scope, None, problems);
-        annotations(&interface.annotations, problems, |k| {
-            scope.owner.at(Part::Annotation(k))
-        });
+        annotations(&interface.annotations, problems, |k| scope.owner.at(Part::Annotation(k)));
         constraints::indexes(&scope, &interface.indexes, &[], problems);
     }
     for (i, ty) in schema.types.iter().enumerate() {
         let scope = Scope::of_type(Owner::Type(i), ty);
         let inherited = properties::Inherited::of(&scope, ty, &names, problems);
         properties::check(&scope, Some(&inherited), problems);
-        annotations(&ty.annotations, problems, |k| {
-            scope.owner.at(Part::Annotation(k))
-        });
+        annotations(&ty.annotations, problems, |k| scope.owner.at(Part::Annotation(k)));
         constraints::check(&scope, ty, &inherited.indexes, &mut patterns, problems);
         edges::check(scope.owner, ty, &names, problems);
     }
@@ -152,13 +139,7 @@ struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     fn of_interface(owner: Owner, interface: &'a InterfaceType) -> Self {
-        Self::new(
-            owner,
-            "interface",
-            &interface.name,
-            false,
-            &interface.properties,
-        )
+        Self::new(owner, "interface", &interface.name, false, &interface.properties)
     }
 
     fn of_type(owner: Owner, ty: &'a EntityType) -> Self {
@@ -166,24 +147,12 @@ impl<'a> Scope<'a> {
         Self::new(owner, ty.kind.as_str(), &ty.name, is_edge, &ty.properties)
     }
 
-    fn new(
-        owner: Owner,
-        keyword: &str,
-        name: &str,
-        is_edge: bool,
-        properties: &'a [Property],
-    ) -> Self {
+    fn new(owner: Owner, keyword: &str, name: &str, is_edge: bool, properties: &'a [Property]) -> Self {
         let mut by_name = HashMap::new();
         for (i, property) in properties.iter().enumerate() {
             by_name.entry(property.name.as_str()).or_insert(i);
         }
-        Self {
-            owner,
-            title: format!("{keyword} {}", shown(name)),
-            is_edge,
-            properties,
-            by_name,
-        }
+        Self { owner, title: format!("{keyword} {}", shown(name)), is_edge, properties, by_name }
     }
 
     fn names(&self) -> impl Iterator<Item = &'a str> {
@@ -193,11 +162,7 @@ impl<'a> Scope<'a> {
 
 /// Checks the names of all types and collects them. The first of two equal names counts.
 fn type_names<'a>(schema: &'a Schema, problems: &mut Problems<'_>) -> Names<'a> {
-    let mut names = Names {
-        interfaces: HashMap::new(),
-        nodes: HashMap::new(),
-        edges: HashMap::new(),
-    };
+    let mut names = Names { interfaces: HashMap::new(), nodes: HashMap::new(), edges: HashMap::new() };
     for (i, interface) in schema.interfaces.iter().enumerate() {
         let place = Owner::Interface(i).at(Part::Name);
         spelling("the interface name", &interface.name, place, problems);
@@ -244,12 +209,7 @@ fn type_names<'a>(schema: &'a Schema, problems: &mut Problems<'_>) -> Names<'a> 
 }
 
 fn declared_twice(name: &str, what: &str, place: Place, problems: &mut Problems<'_>) {
-    problems.report(place, || {
-        format!(
-            "{} is declared as {what} already, expected another name",
-            shown(name)
-        )
-    });
+    problems.report(place, || format!("{} is declared as {what} already, expected another name", shown(name)));
 }
 
 /// A name must be an identifier of bounded length outside the reserved prefix.
@@ -257,54 +217,28 @@ fn spelling(what: &str, name: &str, place: Place, problems: &mut Problems<'_>) {
     if name.len() > limits::MAX_NAME_BYTES {
         problems.report_limit(place, || {
             let limit = limits::MAX_NAME_BYTES;
-            format!(
-                "{what} {} has {} bytes, more than the {limit} allowed",
-                shown(name),
-                name.len()
-            )
+            format!("{what} {} has {} bytes, more than the {limit} allowed", shown(name), name.len())
         });
     } else if !is_name(name) {
         problems.report(place, || {
-            format!(
-                "{what} {} is not a name, expected letters, digits and `_`, not starting with a digit",
-                shown(name)
-            )
+            format!("{what} {} is not a name, expected letters, digits and `_`, not starting with a digit", shown(name))
         });
     } else if name.starts_with("__") {
         problems.report(place, || {
-            format!(
-                "{what} {} is reserved, expected one that does not start with `__`",
-                shown(name)
-            )
+            format!("{what} {} is reserved, expected one that does not start with `__`", shown(name))
         });
     }
 }
 
 /// Annotations must survive being written down and read back as annotations without a meaning.
-fn annotations(
-    annotations: &[Annotation],
-    problems: &mut Problems<'_>,
-    place: impl Fn(usize) -> Place,
-) {
-    const INTERPRETED: [&str; 7] = [
-        "key",
-        "unique",
-        "index",
-        "range",
-        "check",
-        "card",
-        "description",
-    ];
+fn annotations(annotations: &[Annotation], problems: &mut Problems<'_>, place: impl Fn(usize) -> Place) {
+    const INTERPRETED: [&str; 7] = ["key", "unique", "index", "range", "check", "card", "description"];
     for (i, annotation) in annotations.iter().enumerate() {
         let name = &annotation.name;
         if !is_name(name) {
-            problems.report(place(i), || {
-                format!("the annotation name {} is not a name", shown(name))
-            });
+            problems.report(place(i), || format!("the annotation name {} is not a name", shown(name)));
         } else if INTERPRETED.contains(&name.as_str()) {
-            problems.report(place(i), || {
-                format!("`@{name}` has a meaning, expected it in the field of that meaning")
-            });
+            problems.report(place(i), || format!("`@{name}` has a meaning, expected it in the field of that meaning"));
         }
         if !super::lex::is_closed(&annotation.arguments) {
             problems.report(place(i), || {

@@ -137,10 +137,7 @@ pub(super) struct Lexed {
 
 /// Cuts `source`, reporting text and comments that do not end.
 pub(super) fn lex(source: &str, problems: &mut Problems<'_>) -> Lexed {
-    let mut lexed = Lexed {
-        lexemes: Vec::new(),
-        closers: HashMap::new(),
-    };
+    let mut lexed = Lexed { lexemes: Vec::new(), closers: HashMap::new() };
     let mut open = Vec::new();
     for (result, span) in Token::lexer(source).spanned() {
         let token = match result {
@@ -153,9 +150,7 @@ pub(super) fn lex(source: &str, problems: &mut Problems<'_>) -> Lexed {
                 Token::Text
             }
             Err(Fault::OpenComment) => {
-                problems.report_at(span.start, || {
-                    "this comment is not closed; expected `*/`".to_string()
-                });
+                problems.report_at(span.start, || "this comment is not closed; expected `*/`".to_string());
                 continue;
             }
         };
@@ -178,18 +173,10 @@ pub(super) fn lex(source: &str, problems: &mut Problems<'_>) -> Lexed {
             }
             _ => {}
         }
-        lexed.lexemes.push(Lexeme {
-            token,
-            start: span.start,
-            end: span.end,
-        });
+        lexed.lexemes.push(Lexeme { token, start: span.start, end: span.end });
     }
     let end = source.len();
-    lexed.lexemes.push(Lexeme {
-        token: Token::End,
-        start: end,
-        end,
-    });
+    lexed.lexemes.push(Lexeme { token: Token::End, start: end, end });
     lexed
 }
 
@@ -205,8 +192,6 @@ pub(super) fn is_closed(arguments: &str) -> bool {
 /// Whether `name` is spelled like a name.
 pub(super) fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
-    bytes
-        .next()
-        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }

@@ -147,9 +147,7 @@ pub(super) fn write_bound(value: &Value) -> String {
         Value::U64(n) => Some(n.to_string()),
         Value::F64(x) => Some(format!("{x:?}")),
         Value::Date(days) => date(*days).map(|d| quote(&d.format("%Y-%m-%d").to_string())),
-        Value::Timestamp(micros) => {
-            time(*micros).map(|t| quote(&t.to_rfc3339_opts(SecondsFormat::AutoSi, true)))
-        }
+        Value::Timestamp(micros) => time(*micros).map(|t| quote(&t.to_rfc3339_opts(SecondsFormat::AutoSi, true))),
         _ => None,
     };
     written.unwrap_or_else(|| format!("{value:?}"))

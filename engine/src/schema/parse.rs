@@ -15,8 +15,7 @@ use super::problem::{Owner, Part, Problems, nearest};
 use crate::error::{Error, Reason, Result};
 use crate::limits;
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType,
-    Property, Schema,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, Schema,
 };
 use cursor::Cursor;
 
@@ -30,11 +29,7 @@ pub fn parse(source: &str) -> Result<Schema> {
     if source.len() > limits::MAX_SCHEMA_BYTES {
         return Err(Error::new(
             Reason::LimitExceeded,
-            format!(
-                "the schema text has {} bytes, more than the {} allowed",
-                source.len(),
-                limits::MAX_SCHEMA_BYTES
-            ),
+            format!("the schema text has {} bytes, more than the {} allowed", source.len(), limits::MAX_SCHEMA_BYTES),
         )
         .with("bytes", source.len())
         .with("limit", limits::MAX_SCHEMA_BYTES));
@@ -204,9 +199,7 @@ impl Parser<'_> {
             return None;
         }
         let meant = nearest(text, Keyword::NAMES)?;
-        self.unexpected(&format!(
-            "`interface`, `node` or `edge`; did you mean `{meant}`?"
-        ));
+        self.unexpected(&format!("`interface`, `node` or `edge`; did you mean `{meant}`?"));
         Keyword::of(meant)
     }
 
@@ -249,9 +242,7 @@ impl Parser<'_> {
         if draft.keyword != Keyword::Node {
             let keyword = draft.keyword.as_str();
             self.problems.report_at(self.cursor.offset(), || {
-                format!(
-                    "found `implements` on an {keyword}, but only node types implement interfaces"
-                )
+                format!("found `implements` on an {keyword}, but only node types implement interfaces")
             });
         }
         self.cursor.advance();
@@ -278,8 +269,7 @@ impl Parser<'_> {
             Keyword::Edge => EntityKind::Edge,
         };
         if !draft.ranges.is_empty() {
-            self.ranges
-                .push((self.schema.types.len(), std::mem::take(&mut draft.ranges)));
+            self.ranges.push((self.schema.types.len(), std::mem::take(&mut draft.ranges)));
         }
         self.schema.types.push(draft.into_type(kind));
     }
@@ -311,9 +301,7 @@ impl Parser<'_> {
         }
         self.last_surprise = Some(offset);
         let cursor = &self.cursor;
-        self.problems.report_at(offset, || {
-            format!("found {}, expected {}", cursor.describe(), expected())
-        });
+        self.problems.report_at(offset, || format!("found {}, expected {}", cursor.describe(), expected()));
     }
 
     /// Takes a `token` or reports its absence.

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use super::lex::is_name;
 use super::literal::{quote, write_bound};
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, EntityType, InterfaceType, Property, PropertyType,
-    RangeConstraint, ScalarType, Schema,
+    Annotation, Cardinality, CheckConstraint, EntityType, InterfaceType, Property, PropertyType, RangeConstraint,
+    ScalarType, Schema,
 };
 
 /// `schema` as `.pg` text: interfaces, then types, in declaration order. Constraints on one property
@@ -17,9 +17,7 @@ pub fn print(schema: &Schema) -> String {
     let mut out = String::new();
     let mut interfaces = HashMap::new();
     for interface in &schema.interfaces {
-        interfaces
-            .entry(interface.name.as_str())
-            .or_insert(interface);
+        interfaces.entry(interface.name.as_str()).or_insert(interface);
         separate(&mut out);
         print_interface(&mut out, interface);
     }
@@ -43,18 +41,11 @@ pub(super) fn type_text(property: &Property) -> String {
         PropertyType::List(scalar) => format!("[{}]", scalar_text(*scalar)),
         PropertyType::Vector(dimensions) => format!("Vector({dimensions})"),
         PropertyType::Enum(members) => {
-            let members: Vec<String> = members
-                .iter()
-                .map(|m| if is_name(m) { m.clone() } else { quote(m) })
-                .collect();
+            let members: Vec<String> = members.iter().map(|m| if is_name(m) { m.clone() } else { quote(m) }).collect();
             format!("enum({})", members.join(", "))
         }
     };
-    if property.nullable {
-        format!("{ty}?")
-    } else {
-        ty
-    }
+    if property.nullable { format!("{ty}?") } else { ty }
 }
 
 fn scalar_text(scalar: ScalarType) -> &'static str {
@@ -93,11 +84,8 @@ fn print_type(out: &mut String, ty: &EntityType, interfaces: &HashMap<&str, &Int
         let _ = write!(out, " @card({})", cardinality_text(cardinality));
     }
     metadata(out, &ty.description, &ty.annotations);
-    let implemented: Vec<&InterfaceType> = ty
-        .implements
-        .iter()
-        .filter_map(|name| interfaces.get(name.as_str()).copied())
-        .collect();
+    let implemented: Vec<&InterfaceType> =
+        ty.implements.iter().filter_map(|name| interfaces.get(name.as_str()).copied()).collect();
     let mut body = Body::of(own_properties(ty, &implemented));
     body.key(&ty.key);
     body.columns("unique", &ty.unique);
@@ -112,17 +100,11 @@ fn own_properties<'a>(ty: &'a EntityType, implemented: &[&InterfaceType]) -> &'a
     let mut order: HashMap<&str, (usize, &Property)> = HashMap::new();
     for property in implemented.iter().flat_map(|i| &i.properties) {
         let next = order.len();
-        order
-            .entry(property.name.as_str())
-            .or_insert((next, property));
+        order.entry(property.name.as_str()).or_insert((next, property));
     }
     let own = own_length(&ty.properties, |p| {
         let (position, original) = order.get(p.name.as_str())?;
-        (Property {
-            id: p.id,
-            ..(*original).clone()
-        } == *p)
-            .then_some(*position)
+        (Property { id: p.id, ..(*original).clone() } == *p).then_some(*position)
     });
     ty.properties.get(..own).unwrap_or_default()
 }
@@ -185,17 +167,8 @@ struct Body<'a> {
 
 impl<'a> Body<'a> {
     fn of(properties: &'a [Property]) -> Self {
-        let positions = properties
-            .iter()
-            .enumerate()
-            .map(|(i, p)| (p.name.as_str(), i))
-            .collect();
-        Self {
-            properties,
-            positions,
-            beside: vec![String::new(); properties.len()],
-            behind: Vec::new(),
-        }
+        let positions = properties.iter().enumerate().map(|(i, p)| (p.name.as_str(), i)).collect();
+        Self { properties, positions, beside: vec![String::new(); properties.len()], behind: Vec::new() }
     }
 
     fn key(&mut self, key: &[String]) {
@@ -225,11 +198,7 @@ impl<'a> Body<'a> {
             "range",
             ranges.iter().map(|range| {
                 let bounds = format!("{}..{}", bound(&range.min), bound(&range.max));
-                (
-                    Some(range.property.as_str()),
-                    format!("{}, {bounds}", range.property),
-                    bounds,
-                )
+                (Some(range.property.as_str()), format!("{}, {bounds}", range.property), bounds)
             }),
         );
     }
@@ -239,11 +208,7 @@ impl<'a> Body<'a> {
             "check",
             checks.iter().map(|check| {
                 let pattern = quote(&check.pattern);
-                (
-                    Some(check.property.as_str()),
-                    format!("{}, {pattern}", check.property),
-                    pattern,
-                )
+                (Some(check.property.as_str()), format!("{}, {pattern}", check.property), pattern)
             }),
         );
     }
@@ -251,11 +216,7 @@ impl<'a> Body<'a> {
     /// Writes constraints of one kind: the property if there is only one, the arguments for a line of
     /// its own, the arguments beside the property. Reading collects them in the order of the text, so
     /// only leading ones whose properties come in order may stand beside them.
-    fn place<'b>(
-        &mut self,
-        name: &str,
-        constraints: impl IntoIterator<Item = (Option<&'b str>, String, String)>,
-    ) {
+    fn place<'b>(&mut self, name: &str, constraints: impl IntoIterator<Item = (Option<&'b str>, String, String)>) {
         let mut reached = Some(0);
         for (property, full, short) in constraints {
             let position = property.and_then(|p| self.positions.get(p)).copied();

@@ -109,21 +109,12 @@ pub(super) struct Problems<'s> {
 impl<'s> Problems<'s> {
     /// For a schema without text: problems carry paths.
     pub(super) fn in_message() -> Self {
-        Self {
-            source: None,
-            offsets: HashMap::new(),
-            silenced: HashSet::new(),
-            listed: Vec::new(),
-            total: 0,
-        }
+        Self { source: None, offsets: HashMap::new(), silenced: HashSet::new(), listed: Vec::new(), total: 0 }
     }
 
     /// For a schema read from `source`: problems carry lines and columns.
     pub(super) fn in_text(source: &'s str) -> Self {
-        Self {
-            source: Some(source),
-            ..Self::in_message()
-        }
+        Self { source: Some(source), ..Self::in_message() }
     }
 
     /// Remembers where in the text `place` stands.
@@ -175,22 +166,14 @@ impl<'s> Problems<'s> {
     /// What has no place of its own in the text (an inherited property) stands where its type does.
     fn offset_of(&self, place: Place) -> usize {
         let name = place.owner.at(Part::Name);
-        self.offsets
-            .get(&place)
-            .or_else(|| self.offsets.get(&name))
-            .copied()
-            .unwrap_or(0)
+        self.offsets.get(&place).or_else(|| self.offsets.get(&name)).copied().unwrap_or(0)
     }
 
     fn push(&mut self, reason: Reason, problem: impl FnOnce() -> (Spot, String)) {
         self.total += 1;
         if self.listed.len() < limits::MAX_REPORTED_VIOLATIONS {
             let (spot, description) = problem();
-            self.listed.push(Problem {
-                spot,
-                reason,
-                description,
-            });
+            self.listed.push(Problem { spot, reason, description });
         }
     }
 
@@ -220,17 +203,12 @@ impl<'s> Problems<'s> {
             0 => return Ok(()),
             1 => "the schema has 1 problem".to_string(),
             n if n > self.listed.len() => {
-                format!(
-                    "the schema has {n} problems, of which {} are listed",
-                    self.listed.len()
-                )
+                format!("the schema has {n} problems, of which {} are listed", self.listed.len())
             }
             n => format!("the schema has {n} problems"),
         };
         let total = self.total;
-        Err(Error::new(Reason::InvalidSchema, message)
-            .with("problems", total)
-            .with_violations(self.into_violations()))
+        Err(Error::new(Reason::InvalidSchema, message).with("problems", total).with_violations(self.into_violations()))
     }
 }
 
@@ -252,10 +230,7 @@ pub(super) fn hint<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>
 }
 
 /// The candidate a person most likely meant, ignoring case; `None` if nothing is close.
-pub(super) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.is_empty() || name.len() > MAX_HINT_BYTES {
         return None;
     }

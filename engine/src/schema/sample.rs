@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType,
-    Property, PropertyType, RangeConstraint, ScalarType, Schema, Value,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, PropertyType,
+    RangeConstraint, ScalarType, Schema, Value,
 };
 
 /// Choices read from bytes.
@@ -49,16 +49,7 @@ const SCALARS: [ScalarType; 11] = [
     ScalarType::DateTime,
     ScalarType::Blob,
 ];
-const STEMS: [&str; 8] = [
-    "p",
-    "order",
-    "repoName",
-    "node",
-    "enum",
-    "implements",
-    "_x",
-    "Interval",
-];
+const STEMS: [&str; 8] = ["p", "order", "repoName", "node", "enum", "implements", "_x", "Interval"];
 const TEXTS: [&str; 10] = [
     "",
     "plain",
@@ -71,15 +62,8 @@ const TEXTS: [&str; 10] = [
     "/* no comment */ // nor this",
     "){}@",
 ];
-const ARGUMENTS: [&str; 7] = [
-    "",
-    "\"bio\", model=\"m)\"",
-    " a ",
-    "(nested (twice))",
-    "{\"a\": [1]} # £",
-    "/* ) */",
-    "x\n// )\n",
-];
+const ARGUMENTS: [&str; 7] =
+    ["", "\"bio\", model=\"m)\"", " a ", "(nested (twice))", "{\"a\": [1]} # £", "/* ) */", "x\n// )\n"];
 const PATTERNS: [&str; 3] = ["", "^[a-z0-9-]+$", "\\d{2}\\s\"?"];
 
 /// The schema on this tape.
@@ -96,32 +80,15 @@ pub(super) fn schema(tape: &mut Tape<'_>) -> Schema {
             annotations: annotations(tape),
         });
     }
-    let nodes: Vec<String> = (0..=tape.below(3))
-        .map(|i| format!("{}{i}", tape.pick(&STEMS)))
-        .collect();
+    let nodes: Vec<String> = (0..=tape.below(3)).map(|i| format!("{}{i}", tape.pick(&STEMS))).collect();
     for name in &nodes {
-        let ty = entity(
-            tape,
-            EntityKind::Node,
-            name.clone(),
-            &schema.interfaces,
-            None,
-        );
+        let ty = entity(tape, EntityKind::Node, name.clone(), &schema.interfaces, None);
         schema.types.push(ty);
     }
     for i in 0..tape.below(3) {
-        let endpoints = Endpoints {
-            from: tape.pick(&nodes).clone(),
-            to: tape.pick(&nodes).clone(),
-        };
+        let endpoints = Endpoints { from: tape.pick(&nodes).clone(), to: tape.pick(&nodes).clone() };
         let name = format!("{}{i}", tape.pick(&STEMS));
-        let ty = entity(
-            tape,
-            EntityKind::Edge,
-            name,
-            &schema.interfaces,
-            Some(endpoints),
-        );
+        let ty = entity(tape, EntityKind::Edge, name, &schema.interfaces, Some(endpoints));
         let at = tape.below(schema.types.len() + 1);
         schema.types.insert(at, ty);
     }
@@ -156,9 +123,7 @@ fn entity(
     let mut indexes = tuples(tape, &properties, is_edge, |p| !is_blob(p));
     indexes.retain(|index| !inherited.contains(index));
     indexes.extend(inherited);
-    let keys: Vec<Vec<String>> = tuples(tape, &properties, is_edge, |p| {
-        is_comparable(p) && !p.nullable
-    });
+    let keys: Vec<Vec<String>> = tuples(tape, &properties, is_edge, |p| is_comparable(p) && !p.nullable);
     let unique = tuples(tape, &properties, is_edge, is_comparable);
     let ranges = ranges(tape, &properties);
     let checks = checks(tape, &properties);
@@ -204,9 +169,7 @@ fn property_type(tape: &mut Tape<'_>) -> PropertyType {
         4 => PropertyType::List(*tape.pick(&SCALARS[..10])),
         5 if tape.flag() => PropertyType::Vector(1 + u32::try_from(tape.below(256)).unwrap()),
         5 => {
-            let mut members: Vec<String> = (0..=tape.below(4))
-                .map(|_| tape.pick(&TEXTS).to_string())
-                .collect();
+            let mut members: Vec<String> = (0..=tape.below(4)).map(|_| tape.pick(&TEXTS).to_string()).collect();
             let mut seen = HashSet::new();
             members.retain(|m| seen.insert(m.clone()));
             PropertyType::Enum(members)
@@ -239,11 +202,7 @@ fn tuples(
     is_edge: bool,
     suits: impl Fn(&Property) -> bool,
 ) -> Vec<Vec<String>> {
-    let mut columns: Vec<String> = properties
-        .iter()
-        .filter(|p| suits(p))
-        .map(|p| p.name.clone())
-        .collect();
+    let mut columns: Vec<String> = properties.iter().filter(|p| suits(p)).map(|p| p.name.clone()).collect();
     if is_edge {
         columns.extend(["src".to_string(), "dst".to_string()]);
     }
@@ -285,11 +244,7 @@ fn ranges(tape: &mut Tape<'_>, properties: &[Property]) -> Vec<RangeConstraint> 
             1 => (Some(min), None),
             _ => (None, Some(max)),
         };
-        ranges.push(RangeConstraint {
-            property: property.name.clone(),
-            min,
-            max,
-        });
+        ranges.push(RangeConstraint { property: property.name.clone(), min, max });
     }
     ranges
 }
@@ -314,12 +269,7 @@ fn bound(tape: &mut Tape<'_>, scalar: ScalarType) -> Option<Value> {
 fn checks(tape: &mut Tape<'_>, properties: &[Property]) -> Vec<CheckConstraint> {
     let texts: Vec<&Property> = properties
         .iter()
-        .filter(|p| {
-            matches!(
-                p.ty,
-                PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_)
-            )
-        })
+        .filter(|p| matches!(p.ty, PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_)))
         .collect();
     let count = if texts.is_empty() { 0 } else { tape.below(4) };
     (0..count)

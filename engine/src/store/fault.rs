@@ -9,8 +9,8 @@ use lance_io::object_store::WrappingObjectStore;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result, UploadPart,
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions,
+    PutOptions, PutPayload, PutResult, RenameOptions, Result, UploadPart,
 };
 
 use crate::failpoint::{Call, Dead, FaultPlan};
@@ -64,11 +64,7 @@ impl ObjectStore for FaultStore {
         if lost { Err(dead()) } else { Ok(done) }
     }
 
-    async fn put_multipart_opts(
-        &self,
-        path: &Path,
-        opts: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
+    async fn put_multipart_opts(&self, path: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
         self.plan.read(Call::Put, "PUT-MULTIPART", path.as_ref())?;
         let inner = self.inner.put_multipart_opts(path, opts).await?;
         Ok(Box::new(FaultUpload { plan: self.plan.clone(), path: path.to_string(), inner }))
@@ -85,10 +81,7 @@ impl ObjectStore for FaultStore {
         self.inner.get_ranges(path, ranges).await
     }
 
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
         let plan = self.plan.clone();
         let inner = self.inner.clone();
         locations

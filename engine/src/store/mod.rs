@@ -31,8 +31,7 @@ impl Stores {
     /// Fresh caches; every request of every store opened through it passes `faults`.
     pub fn new(faults: Option<Arc<FaultPlan>>) -> Self {
         let registry = Arc::new(ObjectStoreRegistry::default());
-        let session =
-            Session::new(limits::INDEX_CACHE_BYTES, limits::METADATA_CACHE_BYTES, registry);
+        let session = Session::new(limits::INDEX_CACHE_BYTES, limits::METADATA_CACHE_BYTES, registry);
         Self { session: Arc::new(session), faults }
     }
 
@@ -48,13 +47,9 @@ impl Stores {
                 .map(|plan| Arc::new(fault::Shared(plan)) as Arc<dyn WrappingObjectStore>),
             ..ObjectStoreParams::default()
         };
-        let (os, base) = ObjectStore::from_uri_and_params(
-            self.session.store_registry(),
-            root.uri(),
-            &params,
-        )
-        .await
-        .map_err(lance::error::convert)?;
+        let (os, base) = ObjectStore::from_uri_and_params(self.session.store_registry(), root.uri(), &params)
+            .await
+            .map_err(lance::error::convert)?;
         let log = ObjectLog::new(os.inner.clone(), base.clone(), root.local_path());
         Ok(Store { inner: Arc::new(Inner { root, session: self.session.clone(), params, base, os, log }) })
     }

@@ -168,11 +168,8 @@ fn content_tag(bytes: &[u8]) -> u64 {
 async fn replace_local(root: PathBuf, name: String, tag: Tag, bytes: Bytes) -> Result<Put> {
     let work = move || -> std::io::Result<Put> {
         let path = name.split('/').fold(root, |p, s| p.join(s));
-        let lock = std::fs::File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path.with_extension("lock"))?;
+        let lock =
+            std::fs::File::options().create(true).truncate(false).write(true).open(path.with_extension("lock"))?;
         lock.lock()?;
         let current = match std::fs::read(&path) {
             Ok(current) => current,

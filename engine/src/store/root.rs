@@ -90,10 +90,7 @@ impl Root {
             }
         }
         let resolved = resolve_links(&clean);
-        let text = resolved
-            .to_str()
-            .ok_or_else(|| bad(&path.display().to_string(), "it is not UTF-8"))?
-            .to_string();
+        let text = resolved.to_str().ok_or_else(|| bad(&path.display().to_string(), "it is not UTF-8"))?.to_string();
         if text == "/" {
             return Err(bad("/", "a graph cannot be the root of the file system"));
         }

@@ -8,6 +8,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::turn::{self, Turn, TurnOutcome};
 use super::{Action, Core, OnChange, Prepared};
 use crate::error::{Error, Reason, Result};
+use crate::id;
 use crate::limits;
 use crate::manifest::View;
 use crate::manifest::heads::Line;
@@ -61,7 +62,12 @@ pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOp
         let Some(prepared) = action.prepare(core, &view).await? else {
             return nothing(&line, &view).await;
         };
-        let turn = Turn { options: options.clone(), label: action.label(), actor: action.actor(), restores: action.restores() };
+        let turn = Turn {
+            options: options.clone(),
+            label: action.label(),
+            actor: action.actor(),
+            restores: action.restores(),
+        };
         // Who queued before preparing saw the newest head of this process; the turn itself checks the rest.
         let (place, is_newest) = match queued.take() {
             Some(place) => (place, true),
@@ -73,7 +79,7 @@ pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOp
             Taken::Again(place) => queued = Some(place),
             Taken::AgainLater(place) => {
                 queued = Some(place);
-                pause.sleep().await;
+                pause.sleep(core).await;
             }
         }
     }
@@ -143,9 +149,8 @@ async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Q
         let Queued { guard, .. } = place;
         // The turn outlives a caller that goes away: once armed it is finished.
         let work = turn::run(core.clone(), line.clone(), parent.clone(), prepared, turn.clone(), guard);
-        let (outcome, guard) = tokio::spawn(work)
-            .await
-            .map_err(|e| Error::internal("a commit was torn down").caused_by(e))?;
+        let (outcome, guard) =
+            tokio::spawn(work).await.map_err(|e| Error::internal("a commit was torn down").caused_by(e))?;
         place = Queued { line: line.clone(), guard };
         match outcome? {
             TurnOutcome::Landed(commit) => {
@@ -154,7 +159,7 @@ async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Q
             }
             TurnOutcome::Moved(back) => {
                 prepared = *back;
-                pause.sleep().await;
+                pause.sleep(core).await;
             }
             TurnOutcome::Held(back, claim) => {
                 prepared = *back;
@@ -213,7 +218,11 @@ fn check_options(options: &WriteOptions) -> Result<()> {
     if options.request_id.len() > limits::MAX_REQUEST_ID_BYTES {
         return Err(Error::new(
             Reason::LimitExceeded,
-            format!("the request id has {} bytes; at most {} are allowed", options.request_id.len(), limits::MAX_REQUEST_ID_BYTES),
+            format!(
+                "the request id has {} bytes; at most {} are allowed",
+                options.request_id.len(),
+                limits::MAX_REQUEST_ID_BYTES
+            ),
         ));
     }
     Ok(())
@@ -285,9 +294,9 @@ struct Pause {
 }
 
 impl Pause {
-    async fn sleep(&mut self) {
+    async fn sleep(&mut self, core: &Core) {
         let ceiling = limits::CLAIM_POLL_MIN.saturating_mul(1 << self.rounds.min(6)).min(limits::CLAIM_POLL_MAX);
         self.rounds += 1;
-        tokio::time::sleep(ceiling.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
+        tokio::time::sleep(id::jitter(core.options.ids.as_ref(), ceiling)).await;
     }
 }

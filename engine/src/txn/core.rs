@@ -43,7 +43,13 @@ type KeyIndexName = (String, Option<String>, Vec<String>);
 
 impl Core {
     /// Nothing open yet.
-    pub fn new(store: Store, options: EngineOptions, live: LiveOperations, engine_id: &str, read_only: bool) -> Arc<Self> {
+    pub fn new(
+        store: Store,
+        options: EngineOptions,
+        live: LiveOperations,
+        engine_id: &str,
+        read_only: bool,
+    ) -> Arc<Self> {
         Arc::new(Self {
             heads: Heads::new(store.clone()),
             intents: IntentLog::new(store.clone()),
@@ -114,10 +120,9 @@ impl Core {
         let at = table.at();
         let name = (at.location.clone(), at.branch.clone(), columns.to_vec());
         match self.keys.lock() {
-            Ok(mut keys) => keys
-                .entry(name)
-                .or_insert_with(|| Arc::new(AsyncMutex::new(KeyIndex::new(columns.to_vec()))))
-                .clone(),
+            Ok(mut keys) => {
+                keys.entry(name).or_insert_with(|| Arc::new(AsyncMutex::new(KeyIndex::new(columns.to_vec())))).clone()
+            }
             Err(_) => Arc::new(AsyncMutex::new(KeyIndex::new(columns.to_vec()))),
         }
     }

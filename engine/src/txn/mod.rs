@@ -7,7 +7,6 @@ pub mod commit;
 pub mod core;
 mod turn;
 
-
 use async_trait::async_trait;
 
 pub use self::core::Core;
@@ -103,4 +102,3 @@ impl std::fmt::Debug for Effect {
         f.debug_struct("Effect").field("type", &self.type_ref).field("base", self.base.at()).finish_non_exhaustive()
     }
 }
-

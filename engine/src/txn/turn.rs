@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::{Core, Effect, Prepared};
+use super::{Core, Effect, Landed, Prepared};
 use crate::error::{Error, Reason, Result};
 use crate::format::intent_json::{BaseDoc, BranchDoc, EffectDoc, ForkDoc, IntentDoc};
 use crate::format::manifest_row::ManifestRow;
 use crate::format::{commit_row, snapshot_json};
 use crate::id;
+use crate::manifest::View;
 use crate::manifest::heads::Line;
 use crate::manifest::publish::{Published, publish};
 use crate::manifest::snapshot::version_row;
-use crate::manifest::View;
 use crate::model::{Actor, CommitInfo, TypeRef, WriteOptions};
 use crate::recovery::sweep::{self, Settled};
 use crate::store::lance::commit::Committed;
@@ -57,7 +57,13 @@ pub(super) async fn run(
     (take(&core, &line, &parent, prepared, &turn).await, guard)
 }
 
-async fn take(core: &Arc<Core>, line: &Arc<Line>, parent: &View, mut prepared: Prepared, turn: &Turn) -> Result<TurnOutcome> {
+async fn take(
+    core: &Arc<Core>,
+    line: &Arc<Line>,
+    parent: &View,
+    mut prepared: Prepared,
+    turn: &Turn,
+) -> Result<TurnOutcome> {
     prepared.effects.sort_by(|a, b| a.type_ref.cmp(&b.type_ref));
     let operation_id = core.fresh_id();
     let commit = commit_info(core, line, parent, &prepared, turn);
@@ -81,35 +87,20 @@ async fn take(core: &Arc<Core>, line: &Arc<Line>, parent: &View, mut prepared: P
             return after_failure(core, line, &intent, e, commit).await;
         }
     }
-    let properties = HashMap::from([
-        (snapshot_json::OPERATION.to_string(), operation_id.clone()),
-        (snapshot_json::COMMIT.to_string(), commit.id.clone()),
-        (snapshot_json::BASE.to_string(), parent.snapshot.version.to_string()),
-    ]);
-    let types: Vec<TypeRef> = prepared.effects.iter().map(|e| e.type_ref.clone()).collect();
-    let mut tables: Vec<(Table, Effect)> = Vec::with_capacity(prepared.effects.len());
-    for mut effect in prepared.effects {
-        let mut staged = effect.staged.clone();
-        staged.set_properties(properties.clone());
-        match effect.base.commit(&core.store, staged).await {
-            Ok(Committed::Landed(table)) => tables.push((table, effect)),
-            Ok(Committed::Taken) => {
-                effect.landed = None;
-                sweep::settle(core, line, &intent).await.map_err(|e| recovery_required(&e, &intent))?;
-                return Ok(if turn.restores { TurnOutcome::AheadWhileRestoring } else { TurnOutcome::Ahead(types) });
-            }
-            Err(e) => {
-                drop(running);
-                return after_failure(core, line, &intent, e, commit).await;
-            }
+    let tables = match apply(core, line, parent, prepared.effects, &intent, turn).await {
+        Ok(Applied::All(tables)) => tables,
+        Ok(Applied::GivenUp(outcome)) => return Ok(outcome),
+        Err(e) => {
+            drop(running);
+            return after_failure(core, line, &intent, e, commit).await;
         }
-    }
+    };
     match publish(&core.store, parent, intent.rows.clone(), &operation_id).await {
         Ok(Published::Landed(view)) => {
             line.offer(&view);
-            for (table, effect) in tables {
+            for (table, landed) in tables {
                 core.keep_table(&table).await;
-                if let Some(landed) = effect.landed {
+                if let Some(landed) = landed {
                     landed(&table);
                 }
             }
@@ -126,6 +117,44 @@ async fn take(core: &Arc<Core>, line: &Arc<Line>, parent: &View, mut prepared: P
             after_failure(core, line, &intent, e, commit).await
         }
     }
+}
+
+enum Applied {
+    /// Every table has its change, with who wants to know.
+    All(Vec<(Table, Option<Landed>)>),
+    /// A table stood ahead, so the operation was undone.
+    GivenUp(TurnOutcome),
+}
+
+/// Commits every effect strictly, in table-key order.
+async fn apply(
+    core: &Arc<Core>,
+    line: &Arc<Line>,
+    parent: &View,
+    effects: Vec<Effect>,
+    intent: &IntentDoc,
+    turn: &Turn,
+) -> Result<Applied> {
+    let properties = HashMap::from([
+        (snapshot_json::OPERATION.to_string(), intent.operation_id.clone()),
+        (snapshot_json::COMMIT.to_string(), intent.commit.clone()),
+        (snapshot_json::BASE.to_string(), parent.snapshot.version.to_string()),
+    ]);
+    let types: Vec<TypeRef> = effects.iter().map(|e| e.type_ref.clone()).collect();
+    let mut tables = Vec::with_capacity(effects.len());
+    for effect in effects {
+        let mut staged = effect.staged;
+        staged.set_properties(properties.clone());
+        match effect.base.commit(&core.store, staged).await? {
+            Committed::Landed(table) => tables.push((table, effect.landed)),
+            Committed::Taken => {
+                sweep::settle(core, line, intent).await.map_err(|e| recovery_required(&e, intent))?;
+                let ahead = if turn.restores { TurnOutcome::AheadWhileRestoring } else { TurnOutcome::Ahead(types) };
+                return Ok(Applied::GivenUp(ahead));
+            }
+        }
+    }
+    Ok(Applied::All(tables))
 }
 
 /// The store failed after the turn was armed. Recovery decides what became of it, now if the store lets
@@ -214,10 +243,7 @@ fn intent(
             branch_id: line.identity.branch_id.clone(),
             lance_branch: line.identity.lance_branch.clone(),
         },
-        base: BaseDoc {
-            manifest_version: parent.snapshot.version,
-            head: parent.snapshot.head().to_string(),
-        },
+        base: BaseDoc { manifest_version: parent.snapshot.version, head: parent.snapshot.head().to_string() },
         commit: commit.id.clone(),
         tables,
         rows,
@@ -230,10 +256,7 @@ fn effect_doc(effect: &Effect) -> EffectDoc {
         table_key: effect.type_ref.to_string(),
         location: at.location.clone(),
         lance_branch: at.branch.clone(),
-        fork_from: effect
-            .fork_from
-            .as_ref()
-            .map(|f| ForkDoc { lance_branch: f.branch.clone(), version: f.version }),
+        fork_from: effect.fork_from.as_ref().map(|f| ForkDoc { lance_branch: f.branch.clone(), version: f.version }),
         create: effect.create,
         base_version: at.version,
         effects: vec![effect.staged.uuid().to_string()],

@@ -63,12 +63,8 @@ async fn unique(core: &Core, work: &TypeWork, changed: &[(&Slot, &Entity)], viol
     let entities: Vec<&Entity> = changed.iter().map(|c| c.1).collect();
     let batch = batch_of(&work.ty, &entities)?;
     // Every stored row that is touched is judged by its new image, which is in the batch or gone.
-    let replaced: HashSet<u64> = work
-        .slots
-        .values()
-        .filter(|s| s.is_changed())
-        .filter_map(|s| s.before.as_ref().map(|b| b.address))
-        .collect();
+    let replaced: HashSet<u64> =
+        work.slots.values().filter(|s| s.is_changed()).filter_map(|s| s.before.as_ref().map(|b| b.address)).collect();
     for columns in &work.ty.unique {
         let keys = hash_rows(&batch, columns)?;
         let index = work.table.as_ref().map(|t| (t, core.key_index(t, columns)));
@@ -96,13 +92,23 @@ async fn unique(core: &Core, work: &TypeWork, changed: &[(&Slot, &Entity)], viol
     Ok(())
 }
 
-async fn endpoints(core: &Core, view: &View, work: &Work, reads: &mut Vec<TypeRef>, violations: &mut Violations) -> Result<()> {
+async fn endpoints(
+    core: &Core,
+    view: &View,
+    work: &Work,
+    reads: &mut Vec<TypeRef>,
+    violations: &mut Violations,
+) -> Result<()> {
     let mut needed: BTreeMap<TypeRef, BTreeMap<String, (u64, String)>> = BTreeMap::new();
     for edges in work.types.values() {
-        let Some(ends) = &edges.ty.endpoints else { continue };
+        let Some(ends) = &edges.ty.endpoints else {
+            continue;
+        };
         for slot in edges.slots.values().filter(|s| s.is_changed()) {
             let Some(entity) = &slot.now else { continue };
-            let Some((src, dst)) = &entity.endpoints else { continue };
+            let Some((src, dst)) = &entity.endpoints else {
+                continue;
+            };
             for (node, id, side) in [(&ends.from, src, "from"), (&ends.to, dst, "to")] {
                 let what = format!("{} {:?}: its {side} {node} {id:?} does not exist", edges.ty.name, entity.id);
                 needed.entry(TypeRef::node(node)).or_default().insert(id.clone(), (slot.step, what));
@@ -141,7 +147,9 @@ async fn endpoints(core: &Core, view: &View, work: &Work, reads: &mut Vec<TypeRe
 /// Counts the edges of every touched source, the vacated ones included.
 async fn cardinality(view: &View, work: &Work, reads: &mut Vec<TypeRef>, violations: &mut Violations) -> Result<()> {
     for edge in view.snapshot.schema.types.iter().filter(|t| t.kind == EntityKind::Edge) {
-        let (Some(bounds), Some(ends)) = (edge.cardinality, &edge.endpoints) else { continue };
+        let (Some(bounds), Some(ends)) = (edge.cardinality, &edge.endpoints) else {
+            continue;
+        };
         let edges = work.types.get(&edge.type_ref());
         let nodes = work.types.get(&TypeRef::node(&ends.from));
         let sources = touched_sources(edges, nodes, bounds);
@@ -203,10 +211,7 @@ pub(super) fn report(edge: &str, bounds: Cardinality, source: &str, count: u64, 
     let most = bounds.max.map_or_else(|| "*".to_string(), |m| m.to_string());
     if count < bounds.min || bounds.max.is_some_and(|max| count > max) {
         violations.add(Reason::CardinalityViolation, || {
-            (
-                format!("{edge} from {source:?}"),
-                format!("would have {count} edges, allowed are {}..{most}", bounds.min),
-            )
+            (format!("{edge} from {source:?}"), format!("would have {count} edges, allowed are {}..{most}", bounds.min))
         });
     }
 }

@@ -12,7 +12,9 @@ use crate::error::{Error, Reason, Result};
 use crate::limits;
 use crate::manifest::View;
 use crate::model::key;
-use crate::model::{Change, EdgePolicy, Entity, EntityKind, EntityType, EntityWrite, Receipt, Target, TypeRef, Value, WriteOptions};
+use crate::model::{
+    Change, EdgePolicy, Entity, EntityKind, EntityType, EntityWrite, Receipt, Target, TypeRef, Value, WriteOptions,
+};
 use crate::store::lance::filter::unknown_property;
 use crate::txn::{Action, Core, OnChange, Prepared, commit};
 
@@ -85,7 +87,10 @@ impl Run<'_> {
         }
         let id = self.id_of(ty, write).map_err(|e| in_step(step, &e))?;
         if (ty.kind == EntityKind::Edge) != write.endpoints.is_some() {
-            return Err(in_step(step, &Error::new(Reason::InvalidArgument, "an edge has a source and a destination, a node has neither")));
+            return Err(in_step(
+                step,
+                &Error::new(Reason::InvalidArgument, "an edge has a source and a destination, a node has neither"),
+            ));
         }
         self.work.charge(1)?;
         let (core, snapshot) = (self.core, &self.view.snapshot);
@@ -137,7 +142,13 @@ impl Run<'_> {
         }
     }
 
-    async fn update(&mut self, step: u64, type_ref: &TypeRef, target: &Target, set: &BTreeMap<String, Value>) -> Result<()> {
+    async fn update(
+        &mut self,
+        step: u64,
+        type_ref: &TypeRef,
+        target: &Target,
+        set: &BTreeMap<String, Value>,
+    ) -> Result<()> {
         let ty = self.view.snapshot.ty(type_ref)?;
         if !self.fits(step, ty, set)? {
             return Ok(());
@@ -147,14 +158,19 @@ impl Run<'_> {
                 step,
                 &Error::new(
                     Reason::KeyPropertyUpdate,
-                    format!("{name} is part of the key of {}; insert a new entity and delete the old one", ty.type_ref()),
+                    format!(
+                        "{name} is part of the key of {}; insert a new entity and delete the old one",
+                        ty.type_ref()
+                    ),
                 )
                 .with("property", name),
             ));
         }
         for id in self.targets(type_ref, target).await? {
             let work = self.work.of(self.core, &self.view.snapshot, type_ref).await?;
-            let Some(mut entity) = work.now(&id).cloned() else { continue };
+            let Some(mut entity) = work.now(&id).cloned() else {
+                continue;
+            };
             entity.properties.extend(set.iter().map(|(k, v)| (k.clone(), v.clone())));
             work.set(&id, Some(entity), step);
         }

@@ -20,12 +20,7 @@ pub(super) async fn matching(work: &mut TypeWork, predicate: &Predicate) -> Resu
     let mut stored = Vec::new();
     let mut addresses = Vec::new();
     if let Some(table) = &work.table {
-        let scan = Scan {
-            columns: vec![ID.to_string()],
-            filter: Some(expr),
-            with_address: true,
-            ..Scan::default()
-        };
+        let scan = Scan { columns: vec![ID.to_string()], filter: Some(expr), with_address: true, ..Scan::default() };
         let mut batches = table.scan(scan).await?;
         while let Some(batch) = batches.try_next().await? {
             addresses.extend(probe::addresses(&batch)?);
@@ -54,7 +49,12 @@ pub(super) async fn matching(work: &mut TypeWork, predicate: &Predicate) -> Resu
 }
 
 /// Ids of the edges that start or end at one of these nodes now, and how many rows were read for it.
-pub(super) async fn incident(work: &mut TypeWork, edge: &EntityType, node_type: &str, nodes: &[String]) -> Result<(Vec<String>, usize)> {
+pub(super) async fn incident(
+    work: &mut TypeWork,
+    edge: &EntityType,
+    node_type: &str,
+    nodes: &[String],
+) -> Result<(Vec<String>, usize)> {
     let ends = edge.endpoints.as_ref().ok_or_else(|| Error::internal("an edge type without endpoints"))?;
     let gone: BTreeSet<&str> = nodes.iter().map(String::as_str).collect();
     let (from, to) = (ends.from == node_type, ends.to == node_type);
@@ -78,10 +78,7 @@ pub(super) async fn incident(work: &mut TypeWork, edge: &EntityType, node_type: 
         .slots
         .iter()
         .filter(|(_, slot)| {
-            slot.now
-                .as_ref()
-                .and_then(|e| e.endpoints.as_ref())
-                .is_some_and(|(src, dst)| touches(src, dst))
+            slot.now.as_ref().and_then(|e| e.endpoints.as_ref()).is_some_and(|(src, dst)| touches(src, dst))
         })
         .map(|(id, _)| id.clone())
         .collect();
@@ -100,6 +97,9 @@ pub(super) fn ids(batch: &arrow_array::RecordBatch, column: &str) -> Result<Vec<
 fn too_many() -> Error {
     Error::new(
         Reason::LimitExceeded,
-        format!("the mutation touches more than {} entities; use a load, or several mutations", limits::MAX_MUTATED_ENTITIES),
+        format!(
+            "the mutation touches more than {} entities; use a load, or several mutations",
+            limits::MAX_MUTATED_ENTITIES
+        ),
     )
 }

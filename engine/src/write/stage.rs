@@ -34,11 +34,8 @@ async fn stage_type(core: &Core, view: &View, work: TypeWork) -> Result<(Effect,
     let updated: Vec<&Slot> = slots.iter().filter(|s| s.before.is_some() && s.now.is_some()).collect();
     let inserted: Vec<&Slot> = slots.iter().filter(|s| s.before.is_none()).collect();
     let images: Vec<&Entity> = updated.iter().chain(&inserted).filter_map(|s| s.now.as_ref()).collect();
-    let gone: Vec<(KeyHash, u64)> = slots
-        .iter()
-        .filter_map(|s| s.before.as_ref())
-        .map(|b| (hash_text(&b.entity.id), b.address))
-        .collect();
+    let gone: Vec<(KeyHash, u64)> =
+        slots.iter().filter_map(|s| s.before.as_ref()).map(|b| (hash_text(&b.entity.id), b.address)).collect();
     let counts = TypeCounts {
         type_ref: ty.type_ref(),
         inserted: inserted.len() as u64,

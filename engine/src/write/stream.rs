@@ -53,14 +53,7 @@ struct TypeLoad {
 
 impl<'a> Stream<'a> {
     pub fn new(core: &'a Core, view: &'a View, mode: LoadMode) -> Self {
-        Self {
-            core,
-            view,
-            mode,
-            types: BTreeMap::new(),
-            ends: Ends::default(),
-            violations: Violations::default(),
-        }
+        Self { core, view, mode, types: BTreeMap::new(), ends: Ends::default(), violations: Violations::default() }
     }
 
     /// Checks and stages one batch. Problems of rows are collected; from the first one on nothing more is
@@ -68,9 +61,7 @@ impl<'a> Stream<'a> {
     pub async fn take(&mut self, input: InputBatch) -> Result<()> {
         self.begin(&input.type_ref).await?;
         let Self { core, view, mode, types, ends, violations } = self;
-        let load = types
-            .get_mut(&input.type_ref)
-            .ok_or_else(|| Error::internal("a type's load vanished"))?;
+        let load = types.get_mut(&input.type_ref).ok_or_else(|| Error::internal("a type's load vanished"))?;
         let keys = hash_rows(&input.batch, &[ID.to_string()])?;
         load.note_ids(&input, &keys, violations);
         let found = match (&load.pinned, *mode) {
@@ -169,7 +160,9 @@ impl TypeLoad {
         if self.target.is_none() {
             self.target = Some(target::open(core, &view.snapshot, &self.ty).await?);
         }
-        let Some(Target { base, .. }) = &self.target else { return Ok(()) };
+        let Some(Target { base, .. }) = &self.target else {
+            return Ok(());
+        };
         self.gone.extend(updates.found.iter().copied());
         // Keys are only worth their memory if an index of the table is warm already.
         if self.pinned.is_some() {

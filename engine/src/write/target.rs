@@ -61,7 +61,9 @@ async fn create(core: &Core, ty: &EntityType) -> Result<Target> {
             None => {
                 let empty = RecordBatch::new_empty(schema.clone());
                 match core.store.create_table(&location, empty, HashMap::new()).await? {
-                    Created::Done(base) => return Ok(Target { base, fork_from: None, create: true }),
+                    Created::Done(base) => {
+                        return Ok(Target { base, fork_from: None, create: true });
+                    }
                     Created::Exists => match core.store.open_newest(&location, None).await? {
                         Some(table) => table,
                         None => continue,

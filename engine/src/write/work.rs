@@ -75,13 +75,11 @@ impl Work {
 impl TypeWork {
     /// Reads the stored rows of these ids that were not looked at yet.
     pub async fn fetch(&mut self, core: &Core, ids: &[String]) -> Result<usize> {
-        let unknown: Vec<&str> =
-            ids.iter().map(String::as_str).filter(|id| !self.slots.contains_key(*id)).collect();
+        let unknown: Vec<&str> = ids.iter().map(String::as_str).filter(|id| !self.slots.contains_key(*id)).collect();
         let mut found = Vec::new();
         if let Some(table) = &self.table {
             let addresses = probe::by_id(core, table, &unknown).await?;
-            let wanted: Vec<u64> =
-                unknown.iter().filter_map(|id| addresses.get(&hash_text(id)).copied()).collect();
+            let wanted: Vec<u64> = unknown.iter().filter_map(|id| addresses.get(&hash_text(id)).copied()).collect();
             found = read(&self.ty, table, &wanted).await?;
         }
         let count = unknown.len();
@@ -96,13 +94,11 @@ impl TypeWork {
 
     /// Takes note of stored rows found otherwise, unless they were looked at already.
     pub async fn adopt(&mut self, addresses: &[u64], ids: &[String]) -> Result<usize> {
-        let Some(table) = self.table.clone() else { return Ok(0) };
-        let new: Vec<u64> = addresses
-            .iter()
-            .zip(ids)
-            .filter(|(_, id)| !self.slots.contains_key(*id))
-            .map(|(a, _)| *a)
-            .collect();
+        let Some(table) = self.table.clone() else {
+            return Ok(0);
+        };
+        let new: Vec<u64> =
+            addresses.iter().zip(ids).filter(|(_, id)| !self.slots.contains_key(*id)).map(|(a, _)| *a).collect();
         for stored in read(&self.ty, &table, &new).await? {
             self.put(stored);
         }

@@ -66,10 +66,7 @@ fn contract_files(proto_root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(proto_root.join(&package))? {
         let name = PathBuf::from(entry?.file_name());
-        if name
-            .extension()
-            .is_some_and(|extension| extension == "proto")
-        {
+        if name.extension().is_some_and(|extension| extension == "proto") {
             files.push(package.join(name));
         }
     }
@@ -99,11 +96,8 @@ mod tests {
         generate(&proto_root(), fresh.path())?;
         let fresh = contents(fresh.path())?;
         let committed = contents(&committed_dir())?;
-        let differing: Vec<_> = fresh
-            .keys()
-            .chain(committed.keys())
-            .filter(|name| fresh.get(*name) != committed.get(*name))
-            .collect();
+        let differing: Vec<_> =
+            fresh.keys().chain(committed.keys()).filter(|name| fresh.get(*name) != committed.get(*name)).collect();
         assert!(
             differing.is_empty(),
             "proto/src/gen is not what proto/omnigraph/v1 gives ({differing:?}): run `cargo run -p omnigraph-codegen` and commit the result",

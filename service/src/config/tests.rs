@@ -5,10 +5,7 @@ use super::*;
 #[test]
 fn arguments_and_code_have_the_same_defaults() {
     let parsed = Config::try_parse_from(["omnigraph-server", "--storage", "data"]).unwrap();
-    let coded = Config {
-        listen: parsed.listen,
-        ..Config::new("data")
-    };
+    let coded = Config { listen: parsed.listen, ..Config::new("data") };
     assert_eq!(format!("{parsed:?}"), format!("{coded:?}"));
     assert!(parsed.listen.ip().is_loopback());
 }
@@ -16,38 +13,18 @@ fn arguments_and_code_have_the_same_defaults() {
 #[test]
 fn storage_is_required_and_the_token_is_no_argument() {
     assert!(Config::try_parse_from(["omnigraph-server"]).is_err());
-    assert!(
-        Config::try_parse_from(["omnigraph-server", "--storage", "d", "--token", "t"]).is_err()
-    );
-    assert!(
-        Config::try_parse_from(["omnigraph-server", "--storage", "d", "--listen", "nowhere"])
-            .is_err()
-    );
+    assert!(Config::try_parse_from(["omnigraph-server", "--storage", "d", "--token", "t"]).is_err());
+    assert!(Config::try_parse_from(["omnigraph-server", "--storage", "d", "--listen", "nowhere"]).is_err());
 }
 
 #[test]
 fn unusable_storage_is_refused_at_the_start() {
-    for good in [
-        "data",
-        "/srv/data/",
-        "s3://bucket",
-        "s3://bucket/prefix",
-        "shared-memory://x",
-    ] {
+    for good in ["data", "/srv/data/", "s3://bucket", "s3://bucket/prefix", "shared-memory://x"] {
         assert!(Config::new(good).check().is_ok(), "{good}");
     }
-    for bad in [
-        "",
-        "  ",
-        "ftp://x/y",
-        "s3://key:secret@bucket/x",
-        "http://x",
-    ] {
+    for bad in ["", "  ", "ftp://x/y", "s3://key:secret@bucket/x", "http://x"] {
         let error = Config::new(bad).check().unwrap_err();
-        assert!(
-            !error.to_string().contains("secret") || bad.is_empty(),
-            "{error}"
-        );
+        assert!(!error.to_string().contains("secret") || bad.is_empty(), "{error}");
     }
 }
 
@@ -69,14 +46,8 @@ fn a_token_comes_from_one_place_and_is_not_empty() {
     let file = dir.path().join("token");
     std::fs::write(&file, "s3cret\n").unwrap();
     assert_eq!(token(None, None).unwrap(), None);
-    assert_eq!(
-        token(None, Some(&file)).unwrap(),
-        Some(Token::new("s3cret"))
-    );
-    assert_eq!(
-        token(Some("s3cret".into()), None).unwrap(),
-        Some(Token::new("s3cret"))
-    );
+    assert_eq!(token(None, Some(&file)).unwrap(), Some(Token::new("s3cret")));
+    assert_eq!(token(Some("s3cret".into()), None).unwrap(), Some(Token::new("s3cret")));
     assert!(token(Some("a".into()), Some(&file)).is_err());
     std::fs::write(&file, " \n").unwrap();
     assert!(token(None, Some(&file)).is_err());

@@ -22,11 +22,7 @@ pub fn to_proto(branch: BranchInfo, head: &Snapshot) -> v1::Branch {
 
 /// The incarnation of a branch; empty for main, which has only one.
 pub fn incarnation(branch: &BranchInfo) -> String {
-    if branch.name == MAIN {
-        String::new()
-    } else {
-        branch.branch_id.clone()
-    }
+    if branch.name == MAIN { String::new() } else { branch.branch_id.clone() }
 }
 
 #[cfg(test)]
@@ -56,42 +52,19 @@ mod tests {
     #[test]
     fn branches_keep_everything() {
         let name = "review/ a%ü";
-        let identity = BranchIdentity {
-            name: name.into(),
-            branch_id: "B".into(),
-            lance_branch: Some("L".into()),
-        };
+        let identity = BranchIdentity { name: name.into(), branch_id: "B".into(), lance_branch: Some("L".into()) };
         let message = to_proto(info(name), &snapshot(identity));
-        assert_eq!(
-            (message.name.as_str(), message.branch_id.as_str()),
-            (name, "B")
-        );
-        assert_eq!(
-            (message.parent.as_str(), message.forked_from.as_str()),
-            ("main", "C1")
-        );
+        assert_eq!((message.name.as_str(), message.branch_id.as_str()), (name, "B"));
+        assert_eq!((message.parent.as_str(), message.forked_from.as_str()), ("main", "C1"));
         assert_eq!(message.actor.unwrap().id, "ada");
         let head = message.head.unwrap();
-        assert_eq!(
-            (
-                head.id.as_str(),
-                head.branch.as_str(),
-                head.branch_id.as_str()
-            ),
-            ("C2", name, "B")
-        );
+        assert_eq!((head.id.as_str(), head.branch.as_str(), head.branch_id.as_str()), ("C2", name, "B"));
         assert_eq!(head.manifest_version, 7);
     }
 
     #[test]
     fn main_has_no_incarnation() {
         let message = to_proto(info("main"), &snapshot(BranchIdentity::main()));
-        assert_eq!(
-            (
-                message.branch_id.as_str(),
-                message.head.unwrap().branch_id.as_str()
-            ),
-            ("", "")
-        );
+        assert_eq!((message.branch_id.as_str(), message.head.unwrap().branch_id.as_str()), ("", ""));
     }
 }

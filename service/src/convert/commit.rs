@@ -12,27 +12,17 @@ pub fn ref_to_proto(snapshot: &Snapshot, through_branch: bool) -> v1::CommitRef 
     let (branch, branch_id) = if through_branch {
         let identity = &snapshot.branch;
         // Main lives as long as its graph and has no incarnations.
-        let incarnation = identity
-            .lance_branch
-            .as_ref()
-            .map(|_| identity.branch_id.clone());
+        let incarnation = identity.lance_branch.as_ref().map(|_| identity.branch_id.clone());
         (identity.name.clone(), incarnation.unwrap_or_default())
     } else {
         Default::default()
     };
-    v1::CommitRef {
-        id: snapshot.head().to_string(),
-        branch,
-        branch_id,
-        manifest_version: snapshot.version,
-    }
+    v1::CommitRef { id: snapshot.head().to_string(), branch, branch_id, manifest_version: snapshot.version }
 }
 
 /// An actor as a message; `None` if nobody is known.
 pub fn actor_to_proto(actor: &Actor) -> Option<v1::Actor> {
-    (!actor.0.is_empty()).then(|| v1::Actor {
-        id: actor.0.clone(),
-    })
+    (!actor.0.is_empty()).then(|| v1::Actor { id: actor.0.clone() })
 }
 
 /// A commit as a message.
@@ -54,20 +44,11 @@ pub fn to_proto(commit: CommitInfo) -> v1::Commit {
 
 /// A receipt of a write to `branch` as a message.
 pub fn receipt_to_proto(receipt: Receipt, branch: &str) -> v1::Receipt {
-    let Receipt {
-        commit,
-        changed,
-        replayed,
-    } = receipt;
+    let Receipt { commit, changed, replayed } = receipt;
     if !changed {
         // The commit is the head that the write was evaluated against; what made it is not this write.
         let branch = branch.to_string();
-        return v1::Receipt {
-            commit_id: commit.id,
-            branch,
-            replayed,
-            ..v1::Receipt::default()
-        };
+        return v1::Receipt { commit_id: commit.id, branch, replayed, ..v1::Receipt::default() };
     }
     v1::Receipt {
         counts: counts_to_proto(&commit.counts),
@@ -82,10 +63,8 @@ pub fn receipt_to_proto(receipt: Receipt, branch: &str) -> v1::Receipt {
 
 /// One entry per type that changed, nodes before edges, each by name.
 fn counts_to_proto(counts: &[TypeCounts]) -> Vec<v1::TypeCounts> {
-    let mut changed: Vec<&TypeCounts> = counts
-        .iter()
-        .filter(|c| c.inserted != 0 || c.updated != 0 || c.deleted != 0)
-        .collect();
+    let mut changed: Vec<&TypeCounts> =
+        counts.iter().filter(|c| c.inserted != 0 || c.updated != 0 || c.deleted != 0).collect();
     changed.sort_by(|a, b| a.type_ref.cmp(&b.type_ref));
     let message = |c: &TypeCounts| v1::TypeCounts {
         kind: entity::kind_to_proto(c.type_ref.kind),
@@ -102,12 +81,7 @@ pub fn loaded(receipt: &Receipt) -> u64 {
     if !receipt.changed || receipt.replayed {
         return 0;
     }
-    receipt
-        .commit
-        .counts
-        .iter()
-        .map(|c| c.inserted.saturating_add(c.updated))
-        .fold(0, u64::saturating_add)
+    receipt.commit.counts.iter().map(|c| c.inserted.saturating_add(c.updated)).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]

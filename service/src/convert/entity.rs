@@ -24,10 +24,7 @@ pub fn kind_to_engine(field: &str, kind: i32) -> Result<EntityKind> {
         Ok(v1::EntityKind::Node) => Ok(EntityKind::Node),
         Ok(v1::EntityKind::Edge) => Ok(EntityKind::Edge),
         Ok(v1::EntityKind::Unspecified) => Err(invalid(field, "must say node or edge")),
-        Err(_) => Err(invalid(
-            field,
-            format!("{kind} is no kind this server knows"),
-        )),
+        Err(_) => Err(invalid(field, format!("{kind} is no kind this server knows"))),
     }
 }
 
@@ -43,10 +40,7 @@ pub fn type_to_engine(path: &str, kind: i32, name: &str) -> Result<TypeRef> {
 
 /// A type reference as a message.
 pub fn type_to_proto(type_ref: &TypeRef) -> v1::TypeRef {
-    v1::TypeRef {
-        kind: kind_to_proto(type_ref.kind),
-        type_name: type_ref.name.clone(),
-    }
+    v1::TypeRef { kind: kind_to_proto(type_ref.kind), type_name: type_ref.name.clone() }
 }
 
 /// An entity as a message.
@@ -80,12 +74,7 @@ pub fn to_engine(path: &str, entity: v1::Entity) -> Result<Entity> {
         EntityKind::Node => return Err(invalid(format!("{path}from_id"), "a node has no ends")),
     };
     let properties = value::properties_to_engine(&format!("{path}properties"), entity.properties)?;
-    Ok(Entity {
-        type_ref,
-        id: entity.id,
-        endpoints,
-        properties,
-    })
+    Ok(Entity { type_ref, id: entity.id, endpoints, properties })
 }
 
 #[cfg(test)]

@@ -20,11 +20,7 @@ use omnigraph_engine::error::{Error, Reason, Result, Violation};
 /// The error for a malformed field of a request.
 pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> Error {
     let (field, problem) = (field.into(), problem.into());
-    let violation = Violation {
-        field: field.clone(),
-        description: problem.clone(),
-        reason: Reason::InvalidArgument,
-    };
+    let violation = Violation { field: field.clone(), description: problem.clone(), reason: Reason::InvalidArgument };
     Error::new(Reason::InvalidArgument, format!("{field}: {problem}"))
         .with("field", field)
         .with_violations(vec![violation])

@@ -23,19 +23,13 @@ pub fn to_engine(command: v1::ScanCommand) -> Result<ScanRequest> {
     for (i, column) in command.columns.iter().enumerate() {
         required(&format!("columns[{i}]"), column)?;
         if !seen.insert(column) {
-            return Err(invalid(
-                format!("columns[{i}]"),
-                format!("{column:?} is asked for twice"),
-            ));
+            return Err(invalid(format!("columns[{i}]"), format!("{column:?} is asked for twice")));
         }
     }
     let mut order = Vec::with_capacity(command.order_by.len());
     for (i, key) in command.order_by.into_iter().enumerate() {
         required(&format!("order_by[{i}].property"), &key.property)?;
-        order.push(OrderBy {
-            property: key.property,
-            descending: key.descending,
-        });
+        order.push(OrderBy { property: key.property, descending: key.descending });
     }
     Ok(ScanRequest {
         type_ref,
@@ -67,10 +61,7 @@ pub fn neighbors_to_engine(request: v1::NeighborsRequest) -> Result<NeighborsQue
         edges.push(TypeRef::edge(name));
     }
     if request.hops > MAX_HOPS {
-        let what = format!(
-            "a neighbourhood reaches {MAX_HOPS} hops at most, and {} were asked for",
-            request.hops
-        );
+        let what = format!("a neighbourhood reaches {MAX_HOPS} hops at most, and {} were asked for", request.hops);
         return Err(Error::new(Reason::LimitExceeded, what)
             .with("limit", "neighbors_hops")
             .with("value", request.hops)
@@ -80,13 +71,7 @@ pub fn neighbors_to_engine(request: v1::NeighborsRequest) -> Result<NeighborsQue
         0 => DEFAULT_NEIGHBORS,
         n => usize::try_from(n).map_or(MAX_NEIGHBORS, |n| n.min(MAX_NEIGHBORS)),
     };
-    Ok(NeighborsQuery {
-        start,
-        edges,
-        direction: direction(request.direction)?,
-        hops: request.hops.max(1),
-        limit,
-    })
+    Ok(NeighborsQuery { start, edges, direction: direction(request.direction)?, hops: request.hops.max(1), limit })
 }
 
 fn direction(number: i32) -> Result<Direction> {
@@ -94,10 +79,7 @@ fn direction(number: i32) -> Result<Direction> {
         Ok(v1::Direction::Unspecified | v1::Direction::Out) => Ok(Direction::Out),
         Ok(v1::Direction::In) => Ok(Direction::In),
         Ok(v1::Direction::Both) => Ok(Direction::Both),
-        Err(_) => Err(invalid(
-            "direction",
-            format!("{number} has no meaning this server knows"),
-        )),
+        Err(_) => Err(invalid("direction", format!("{number} has no meaning this server knows"))),
     }
 }
 

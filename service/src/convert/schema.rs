@@ -26,10 +26,7 @@ pub fn definition_to_engine(definition: Option<v1::SchemaDefinition>) -> Result<
         return Ok(Schema::default());
     };
     match definition.form {
-        None => Err(super::invalid(
-            "schema",
-            "must be given as source text or as a message",
-        )),
+        None => Err(super::invalid("schema", "must be given as source text or as a message")),
         Some(Form::Source(text)) => schema::parse(&text),
         Some(Form::Schema(message)) => {
             let nodes = message.node_types.len();
@@ -43,24 +40,16 @@ pub fn definition_to_engine(definition: Option<v1::SchemaDefinition>) -> Result<
 /// The engine keeps node and edge types in one list; a caller looks for them in two.
 fn in_message(error: &Error, nodes: usize) -> Error {
     let path = |field: &str| -> String {
-        let index = field
-            .strip_prefix("types[")
-            .and_then(|rest| rest.split_once(']'));
+        let index = field.strip_prefix("types[").and_then(|rest| rest.split_once(']'));
         match index.and_then(|(i, rest)| Some((i.parse::<usize>().ok()?, rest))) {
             Some((i, rest)) if i < nodes => format!("schema.node_types[{i}]{rest}"),
             Some((i, rest)) => format!("schema.edge_types[{}]{rest}", i - nodes),
             None => format!("schema.{field}"),
         }
     };
-    let violations = error.violations().iter().map(|v| Violation {
-        field: path(&v.field),
-        ..v.clone()
-    });
+    let violations = error.violations().iter().map(|v| Violation { field: path(&v.field), ..v.clone() });
     let moved = Error::new(error.reason(), error.message()).with_violations(violations.collect());
-    error
-        .metadata()
-        .iter()
-        .fold(moved, |e, (key, value)| e.with(key, value))
+    error.metadata().iter().fold(moved, |e, (key, value)| e.with(key, value))
 }
 
 /// Collects what is wrong with a message.
@@ -70,11 +59,7 @@ struct Problems(Vec<Violation>);
 impl Problems {
     fn report(&mut self, field: String, description: impl Into<String>) {
         let description = description.into();
-        self.0.push(Violation {
-            field,
-            description,
-            reason: Reason::InvalidSchema,
-        });
+        self.0.push(Violation { field, description, reason: Reason::InvalidSchema });
     }
 
     fn into_result(mut self) -> Result<()> {
@@ -82,12 +67,9 @@ impl Problems {
         if total == 0 {
             return Ok(());
         }
-        self.0
-            .truncate(omnigraph_engine::limits::MAX_REPORTED_VIOLATIONS);
+        self.0.truncate(omnigraph_engine::limits::MAX_REPORTED_VIOLATIONS);
         let what = format!("the schema message has {total} parts that make no sense");
-        Err(Error::new(Reason::InvalidSchema, what)
-            .with("problems", total)
-            .with_violations(self.0))
+        Err(Error::new(Reason::InvalidSchema, what).with("problems", total).with_violations(self.0))
     }
 }
 

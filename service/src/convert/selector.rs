@@ -10,11 +10,7 @@ use super::{required, set, time};
 
 /// A branch name, with main for the empty one.
 pub fn branch_or_main(name: String) -> String {
-    if name.is_empty() {
-        MAIN.to_string()
-    } else {
-        name
-    }
+    if name.is_empty() { MAIN.to_string() } else { name }
 }
 
 /// A selector of the engine. Not set, or with no arm set: the head of main.
@@ -38,17 +34,11 @@ pub fn to_engine(field: &str, selector: Option<v1::ReadSelector>) -> Result<Read
         Selector::BranchAsOf(v) => {
             let field = format!("{field}.branch_as_of.as_of");
             let micros = time::to_engine(&field, &set(&field, v.as_of)?)?;
-            ReadSelector::BranchAsOf {
-                branch: branch_or_main(v.branch),
-                micros,
-            }
+            ReadSelector::BranchAsOf { branch: branch_or_main(v.branch), micros }
         }
         Selector::AtLeast(v) => {
             required(&format!("{field}.at_least.commit_id"), &v.commit_id)?;
-            ReadSelector::AtLeast {
-                branch: branch_or_main(v.branch),
-                commit: v.commit_id,
-            }
+            ReadSelector::AtLeast { branch: branch_or_main(v.branch), commit: v.commit_id }
         }
     })
 }
@@ -60,19 +50,15 @@ pub fn to_proto(selector: &ReadSelector) -> Option<v1::ReadSelector> {
         ReadSelector::Branch(name) => Selector::Branch(name.clone()),
         ReadSelector::Commit(id) => Selector::CommitId(id.clone()),
         ReadSelector::Tag(name) => Selector::Tag(name.clone()),
-        ReadSelector::BranchAsOf { branch, micros } => Selector::BranchAsOf(v1::BranchAsOf {
-            branch: branch.clone(),
-            as_of: Some(time::to_proto(*micros)),
-        }),
-        ReadSelector::AtLeast { branch, commit } => Selector::AtLeast(v1::AtLeast {
-            branch: branch.clone(),
-            commit_id: commit.clone(),
-        }),
+        ReadSelector::BranchAsOf { branch, micros } => {
+            Selector::BranchAsOf(v1::BranchAsOf { branch: branch.clone(), as_of: Some(time::to_proto(*micros)) })
+        }
+        ReadSelector::AtLeast { branch, commit } => {
+            Selector::AtLeast(v1::AtLeast { branch: branch.clone(), commit_id: commit.clone() })
+        }
         ReadSelector::Version { .. } => return None,
     };
-    Some(v1::ReadSelector {
-        selector: Some(selector),
-    })
+    Some(v1::ReadSelector { selector: Some(selector) })
 }
 
 /// Whether the version was found through a branch, so that an answer names it.
@@ -91,46 +77,19 @@ mod tests {
             ReadSelector::Branch(branch()),
             ReadSelector::Commit("c".into()),
             ReadSelector::Tag("t/1".into()),
-            ReadSelector::BranchAsOf {
-                branch: branch(),
-                micros: -1,
-            },
-            ReadSelector::AtLeast {
-                branch: branch(),
-                commit: "c".into(),
-            },
+            ReadSelector::BranchAsOf { branch: branch(), micros: -1 },
+            ReadSelector::AtLeast { branch: branch(), commit: "c".into() },
         ] {
-            assert_eq!(
-                to_engine("selector", to_proto(&selector)).unwrap(),
-                selector
-            );
+            assert_eq!(to_engine("selector", to_proto(&selector)).unwrap(), selector);
         }
-        assert_eq!(
-            to_proto(&ReadSelector::Version {
-                branch: branch(),
-                version: 1
-            }),
-            None
-        );
+        assert_eq!(to_proto(&ReadSelector::Version { branch: branch(), version: 1 }), None);
     }
 
     #[test]
     fn nothing_said_is_the_head_of_main() {
-        let branch = |name: &str| {
-            Some(v1::ReadSelector {
-                selector: Some(Selector::Branch(name.into())),
-            })
-        };
-        for said in [
-            None,
-            Some(v1::ReadSelector { selector: None }),
-            branch(""),
-            branch("main"),
-        ] {
-            assert_eq!(
-                to_engine("selector", said).unwrap(),
-                ReadSelector::default()
-            );
+        let branch = |name: &str| Some(v1::ReadSelector { selector: Some(Selector::Branch(name.into())) });
+        for said in [None, Some(v1::ReadSelector { selector: None }), branch(""), branch("main")] {
+            assert_eq!(to_engine("selector", said).unwrap(), ReadSelector::default());
         }
     }
 
@@ -142,9 +101,7 @@ mod tests {
             Selector::BranchAsOf(v1::BranchAsOf::default()),
             Selector::AtLeast(v1::AtLeast::default()),
         ] {
-            let message = Some(v1::ReadSelector {
-                selector: Some(selector),
-            });
+            let message = Some(v1::ReadSelector { selector: Some(selector) });
             let error = to_engine("source", message).unwrap_err();
             assert!(error.metadata()["field"].starts_with("source."), "{error}");
         }

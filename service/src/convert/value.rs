@@ -34,12 +34,7 @@ pub fn to_proto(value: Value) -> v1::Value {
 /// vector with an element that is not finite.
 pub fn to_engine(value: v1::Value) -> Result<Value> {
     Ok(match kind(value)? {
-        Kind::ListValue(list) => Value::List(
-            list.values
-                .into_iter()
-                .map(element)
-                .collect::<Result<_>>()?,
-        ),
+        Kind::ListValue(list) => Value::List(list.values.into_iter().map(element).collect::<Result<_>>()?),
         Kind::VectorValue(vector) => {
             if let Some(at) = vector.elements.iter().position(|e| !e.is_finite()) {
                 let what = format!("element {at} of the vector is not a finite number");
@@ -52,13 +47,9 @@ pub fn to_engine(value: v1::Value) -> Result<Value> {
 }
 
 fn kind(value: v1::Value) -> Result<Kind> {
-    value.kind.ok_or_else(|| {
-        mismatch(
-            "a value has no kind set; null is a kind of its own",
-            "a kind of value",
-            "nothing",
-        )
-    })
+    value
+        .kind
+        .ok_or_else(|| mismatch("a value has no kind set; null is a kind of its own", "a kind of value", "nothing"))
 }
 
 fn element(value: v1::Value) -> Result<Value> {
@@ -91,28 +82,17 @@ fn scalar(kind: Kind) -> Value {
 ///
 /// # Errors
 /// As [`to_engine`], naming the property.
-pub fn properties_to_engine(
-    field: &str,
-    properties: BTreeMap<String, v1::Value>,
-) -> Result<BTreeMap<String, Value>> {
+pub fn properties_to_engine(field: &str, properties: BTreeMap<String, v1::Value>) -> Result<BTreeMap<String, Value>> {
     let convert = |(name, value): (String, v1::Value)| {
         if name.is_empty() {
             return Err(super::invalid(field, "a property has an empty name"));
         }
         match to_engine(value) {
             Ok(value) => Ok((name, value)),
-            Err(e) => Err(
-                Error::new(e.reason(), format!("{field}.{name}: {}", e.message()))
-                    .with("property", &name)
-                    .with(
-                        "expected",
-                        e.metadata().get("expected").map_or("", String::as_str),
-                    )
-                    .with(
-                        "found",
-                        e.metadata().get("found").map_or("", String::as_str),
-                    ),
-            ),
+            Err(e) => Err(Error::new(e.reason(), format!("{field}.{name}: {}", e.message()))
+                .with("property", &name)
+                .with("expected", e.metadata().get("expected").map_or("", String::as_str))
+                .with("found", e.metadata().get("found").map_or("", String::as_str))),
         }
     };
     properties.into_iter().map(convert).collect()
@@ -120,16 +100,11 @@ pub fn properties_to_engine(
 
 /// A map of properties as messages.
 pub fn properties_to_proto(properties: BTreeMap<String, Value>) -> BTreeMap<String, v1::Value> {
-    properties
-        .into_iter()
-        .map(|(name, value)| (name, to_proto(value)))
-        .collect()
+    properties.into_iter().map(|(name, value)| (name, to_proto(value))).collect()
 }
 
 fn mismatch(what: impl Into<String>, expected: &str, found: &str) -> Error {
-    Error::new(Reason::TypeMismatch, what)
-        .with("expected", expected)
-        .with("found", found)
+    Error::new(Reason::TypeMismatch, what).with("expected", expected).with("found", found)
 }
 
 #[cfg(test)]
@@ -171,20 +146,13 @@ mod tests {
         let properties = BTreeMap::from([("a".to_string(), Value::Null)]);
         let there = properties_to_proto(properties.clone());
         assert_eq!(there.len(), 1);
-        assert_eq!(
-            properties_to_engine("properties", there).unwrap(),
-            properties
-        );
+        assert_eq!(properties_to_engine("properties", there).unwrap(), properties);
     }
 
     #[test]
     fn what_is_no_value_is_refused_by_property() {
-        let list = |values| v1::Value {
-            kind: Some(Kind::ListValue(v1::ListValue { values })),
-        };
-        let vector = |e| v1::Value {
-            kind: Some(Kind::VectorValue(v1::VectorValue { elements: vec![e] })),
-        };
+        let list = |values| v1::Value { kind: Some(Kind::ListValue(v1::ListValue { values })) };
+        let vector = |e| v1::Value { kind: Some(Kind::VectorValue(v1::VectorValue { elements: vec![e] })) };
         let bad = [
             v1::Value { kind: None },
             list(vec![v1::Value { kind: None }]),

@@ -18,9 +18,7 @@ pub fn check_features(required: &[String]) -> Result<()> {
     match feature::first_unknown(required) {
         None => Ok(()),
         Some(name) => {
-            let what = format!(
-                "this server does not know the required feature {name:?}; nothing was done"
-            );
+            let what = format!("this server does not know the required feature {name:?}; nothing was done");
             Err(Error::new(Reason::UnsupportedFeature, what).with("feature", name))
         }
     }
@@ -30,10 +28,7 @@ pub fn check_features(required: &[String]) -> Result<()> {
 ///
 /// # Errors
 /// [`Reason::InvalidArgument`] if they or the graph are not set, [`Reason::UnsupportedFeature`].
-pub fn options_to_engine(
-    options: Option<v1::WriteOptions>,
-    actor: Actor,
-) -> Result<(String, WriteOptions)> {
+pub fn options_to_engine(options: Option<v1::WriteOptions>, actor: Actor) -> Result<(String, WriteOptions)> {
     let options = set("options", options)?;
     check_features(&options.required_features)?;
     required("options.graph", &options.graph)?;
@@ -64,55 +59,28 @@ pub fn change_to_engine(path: &str, operation: v1::Operation) -> Result<Change> 
     Ok(match set(path, operation.kind)? {
         Kind::InsertNode(v) => {
             let path = format!("{path}.insert_node");
-            Change::Insert(draft(
-                &path,
-                TypeRef::node(v.type_name),
-                v.id,
-                None,
-                v.properties,
-            )?)
+            Change::Insert(draft(&path, TypeRef::node(v.type_name), v.id, None, v.properties)?)
         }
         Kind::UpsertNode(v) => {
             let path = format!("{path}.upsert_node");
-            Change::Upsert(draft(
-                &path,
-                TypeRef::node(v.type_name),
-                v.id,
-                None,
-                v.properties,
-            )?)
+            Change::Upsert(draft(&path, TypeRef::node(v.type_name), v.id, None, v.properties)?)
         }
         Kind::InsertEdge(v) => {
             let path = format!("{path}.insert_edge");
             required(&format!("{path}.from_id"), &v.from_id)?;
             required(&format!("{path}.to_id"), &v.to_id)?;
             let ends = Some((v.from_id, v.to_id));
-            Change::Insert(draft(
-                &path,
-                TypeRef::edge(v.type_name),
-                v.id,
-                ends,
-                v.properties,
-            )?)
+            Change::Insert(draft(&path, TypeRef::edge(v.type_name), v.id, ends, v.properties)?)
         }
         Kind::UpsertEdge(v) => {
             let path = format!("{path}.upsert_edge");
             let ends = upsert_ends(&path, v.from_id, v.to_id)?;
-            Change::Upsert(draft(
-                &path,
-                TypeRef::edge(v.type_name),
-                v.id,
-                ends,
-                v.properties,
-            )?)
+            Change::Upsert(draft(&path, TypeRef::edge(v.type_name), v.id, ends, v.properties)?)
         }
         Kind::Update(v) => {
             let path = format!("{path}.update");
             if v.set.is_empty() {
-                return Err(invalid(
-                    format!("{path}.set"),
-                    "must name at least one property",
-                ));
+                return Err(invalid(format!("{path}.set"), "must name at least one property"));
             }
             Change::Update {
                 type_ref: entity::type_to_engine(&format!("{path}."), v.kind, &v.type_name)?,
@@ -152,14 +120,8 @@ fn upsert_ends(path: &str, from: String, to: String) -> Result<Option<(String, S
     match (from.is_empty(), to.is_empty()) {
         (true, true) => Ok(None),
         (false, false) => Ok(Some((from, to))),
-        (true, false) => Err(invalid(
-            format!("{path}.from_id"),
-            "give both ends of the edge, or neither",
-        )),
-        (false, true) => Err(invalid(
-            format!("{path}.to_id"),
-            "give both ends of the edge, or neither",
-        )),
+        (true, false) => Err(invalid(format!("{path}.from_id"), "give both ends of the edge, or neither")),
+        (false, true) => Err(invalid(format!("{path}.to_id"), "give both ends of the edge, or neither")),
     }
 }
 
@@ -182,52 +144,28 @@ fn edge_policy(field: &str, policy: i32) -> Result<EdgePolicy> {
 pub fn change_to_proto(change: Change) -> v1::Operation {
     let kind = match change {
         Change::Insert(w) => match write_parts(w) {
-            (EntityKind::Node, type_name, id, _, properties) => Kind::InsertNode(v1::InsertNode {
-                type_name,
-                id,
-                properties,
-            }),
+            (EntityKind::Node, type_name, id, _, properties) => {
+                Kind::InsertNode(v1::InsertNode { type_name, id, properties })
+            }
             (EntityKind::Edge, type_name, id, (from_id, to_id), properties) => {
-                Kind::InsertEdge(v1::InsertEdge {
-                    type_name,
-                    id,
-                    from_id,
-                    to_id,
-                    properties,
-                })
+                Kind::InsertEdge(v1::InsertEdge { type_name, id, from_id, to_id, properties })
             }
         },
         Change::Upsert(w) => match write_parts(w) {
-            (EntityKind::Node, type_name, id, _, properties) => Kind::UpsertNode(v1::UpsertNode {
-                type_name,
-                id,
-                properties,
-            }),
+            (EntityKind::Node, type_name, id, _, properties) => {
+                Kind::UpsertNode(v1::UpsertNode { type_name, id, properties })
+            }
             (EntityKind::Edge, type_name, id, (from_id, to_id), properties) => {
-                Kind::UpsertEdge(v1::UpsertEdge {
-                    type_name,
-                    id,
-                    from_id,
-                    to_id,
-                    properties,
-                })
+                Kind::UpsertEdge(v1::UpsertEdge { type_name, id, from_id, to_id, properties })
             }
         },
-        Change::Update {
-            type_ref,
-            target,
-            set,
-        } => Kind::Update(v1::Update {
+        Change::Update { type_ref, target, set } => Kind::Update(v1::Update {
             kind: entity::kind_to_proto(type_ref.kind),
             type_name: type_ref.name,
             target: Some(target_to_proto(target)),
             set: value::properties_to_proto(set),
         }),
-        Change::Delete {
-            type_ref,
-            target,
-            edges,
-        } => Kind::Delete(v1::Delete {
+        Change::Delete { type_ref, target, edges } => Kind::Delete(v1::Delete {
             kind: entity::kind_to_proto(type_ref.kind),
             type_name: type_ref.name,
             target: Some(target_to_proto(target)),
@@ -241,24 +179,12 @@ pub fn change_to_proto(change: Change) -> v1::Operation {
     v1::Operation { kind: Some(kind) }
 }
 
-type WriteParts = (
-    EntityKind,
-    String,
-    String,
-    (String, String),
-    std::collections::BTreeMap<String, v1::Value>,
-);
+type WriteParts = (EntityKind, String, String, (String, String), std::collections::BTreeMap<String, v1::Value>);
 
 fn write_parts(w: EntityWrite) -> WriteParts {
     let ends = w.endpoints.unwrap_or_default();
     let properties = value::properties_to_proto(w.properties);
-    (
-        w.type_ref.kind,
-        w.type_ref.name,
-        w.id.unwrap_or_default(),
-        ends,
-        properties,
-    )
+    (w.type_ref.kind, w.type_ref.name, w.id.unwrap_or_default(), ends, properties)
 }
 
 fn target_to_proto(target: Target) -> v1::Target {
@@ -287,9 +213,7 @@ pub fn mode_to_engine(field: &str, mode: i32) -> Result<LoadMode> {
 /// # Errors
 /// [`Reason::InvalidArgument`] for a format or compression this server does not know, and for a type that
 /// is missing or not wanted.
-pub fn format_to_engine(
-    header: &v1::LoadHeader,
-) -> Result<(InputFormat, Compression, Option<TypeRef>)> {
+pub fn format_to_engine(header: &v1::LoadHeader) -> Result<(InputFormat, Compression, Option<TypeRef>)> {
     let format = match v1::LoadFormat::try_from(header.format) {
         Ok(v1::LoadFormat::Unspecified | v1::LoadFormat::Jsonl) => InputFormat::Jsonl,
         Ok(v1::LoadFormat::ArrowIpc) => InputFormat::ArrowIpc,
@@ -306,18 +230,11 @@ pub fn format_to_engine(
     };
     let type_ref = if format == InputFormat::Jsonl {
         if header.kind != 0 || !header.type_name.is_empty() {
-            return Err(invalid(
-                "header.type_name",
-                "JSON records name their own types; leave it out",
-            ));
+            return Err(invalid("header.type_name", "JSON records name their own types; leave it out"));
         }
         None
     } else {
-        Some(entity::type_to_engine(
-            "header.",
-            header.kind,
-            &header.type_name,
-        )?)
+        Some(entity::type_to_engine("header.", header.kind, &header.type_name)?)
     };
     Ok((format, compression, type_ref))
 }

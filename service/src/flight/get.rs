@@ -18,9 +18,7 @@ pub(super) async fn get(
     state: &State,
     ticket: v1::ScanTicket,
 ) -> Result<impl Stream<Item = Result<FlightData>> + Send + 'static> {
-    let command = ticket
-        .command
-        .ok_or_else(|| ticket::refused("the ticket has no scan"))?;
+    let command = ticket.command.ok_or_else(|| ticket::refused("the ticket has no scan"))?;
     write::check_features(&command.required_features)?;
     let request = scan::to_engine(command)?;
     let graph = state.graph(&ticket.graph).await?;
@@ -32,17 +30,9 @@ pub(super) async fn get(
     }
     let fragments = (!ticket.fragments.is_empty()).then_some(ticket.fragments.as_slice());
     let rows = graph.scan(&snapshot, &request, fragments).await?;
-    let cut = |batch| {
-        stream::iter(
-            split(batch, FLIGHT_BATCH_BYTES)
-                .into_iter()
-                .map(Ok::<_, Error>),
-        )
-    };
+    let cut = |batch| stream::iter(split(batch, FLIGHT_BATCH_BYTES).into_iter().map(Ok::<_, Error>));
     let pieces = rows.batches.map_ok(cut);
-    let batches = pieces
-        .try_flatten()
-        .map_err(|e| FlightError::ExternalError(Box::new(e)));
+    let batches = pieces.try_flatten().map_err(|e| FlightError::ExternalError(Box::new(e)));
     let data = FlightDataEncoderBuilder::new()
         .with_schema(rows.schema)
         // The encoder measures whole buffers, also for slices of them; batches were cut to size above.
@@ -71,9 +61,7 @@ fn split(batch: RecordBatch, max: usize) -> Vec<RecordBatch> {
 /// Bytes that the rows of a batch take when they are encoded, without headers.
 fn bytes(batch: &RecordBatch) -> usize {
     let column = |c: &std::sync::Arc<dyn Array>| {
-        c.to_data()
-            .get_slice_memory_size()
-            .unwrap_or_else(|_| c.get_array_memory_size())
+        c.to_data().get_slice_memory_size().unwrap_or_else(|_| c.get_array_memory_size())
     };
     batch.columns().iter().map(column).sum()
 }
@@ -102,23 +90,14 @@ mod tests {
     }
 
     fn numbers(pieces: &[RecordBatch]) -> Vec<i64> {
-        let column = |b: &RecordBatch| {
-            b.column(0)
-                .as_any()
-                .downcast_ref::<Int64Array>()
-                .unwrap()
-                .values()
-                .to_vec()
-        };
+        let column = |b: &RecordBatch| b.column(0).as_any().downcast_ref::<Int64Array>().unwrap().values().to_vec();
         pieces.iter().flat_map(column).collect()
     }
 
     #[test]
     fn pieces_fit_and_keep_the_order() {
         let long = "x".repeat(1000);
-        let texts: Vec<&str> = (0..100)
-            .map(|i| if i % 10 == 0 { long.as_str() } else { "y" })
-            .collect();
+        let texts: Vec<&str> = (0..100).map(|i| if i % 10 == 0 { long.as_str() } else { "y" }).collect();
         let pieces = split(batch(&texts), 1500);
         assert!(pieces.len() > 5);
         assert!(pieces.iter().all(|p| bytes(p) <= 1500));
@@ -141,9 +120,7 @@ mod tests {
         let whole = batch(&vec![text.as_str(); 50_000]);
         let schema = whole.schema();
         let pieces = stream::iter(split(whole, FLIGHT_BATCH_BYTES).into_iter().map(Ok));
-        let builder = FlightDataEncoderBuilder::new()
-            .with_schema(schema)
-            .with_max_flight_data_size(usize::MAX);
+        let builder = FlightDataEncoderBuilder::new().with_schema(schema).with_max_flight_data_size(usize::MAX);
         let sent: Vec<FlightData> = builder.build(pieces).try_collect().await.unwrap();
         assert!(sent.len() > 4);
         assert!(sent.iter().all(|data| data.encoded_len() < 4 * 1024 * 1024));
@@ -152,13 +129,7 @@ mod tests {
     #[test]
     fn the_engines_errors_come_through() {
         let error = Error::new(Reason::CommitNotFound, "gone");
-        assert_eq!(
-            as_engine(FlightError::ExternalError(Box::new(error))).reason(),
-            Reason::CommitNotFound
-        );
-        assert_eq!(
-            as_engine(FlightError::protocol("x")).reason(),
-            Reason::Internal
-        );
+        assert_eq!(as_engine(FlightError::ExternalError(Box::new(error))).reason(), Reason::CommitNotFound);
+        assert_eq!(as_engine(FlightError::protocol("x")).reason(), Reason::Internal);
     }
 }

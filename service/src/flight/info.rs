@@ -1,8 +1,6 @@
 //! Plans scans, and lists what can be scanned.
 
-use arrow_flight::{
-    FlightDescriptor, FlightEndpoint, FlightInfo, SchemaAsIpc, SchemaResult, Ticket,
-};
+use arrow_flight::{FlightDescriptor, FlightEndpoint, FlightInfo, SchemaAsIpc, SchemaResult, Ticket};
 use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::{ArrowError, Schema};
 use futures::{Stream, StreamExt, stream};
@@ -31,11 +29,7 @@ async fn plan(state: &State, wanted: Wanted) -> Result<Planned> {
     let command = wanted.into_scan(&read.snapshot)?;
     write::check_features(&command.required_features)?;
     let request = scan::to_engine(command.clone())?;
-    Ok(Planned {
-        read,
-        command,
-        request,
-    })
+    Ok(Planned { read, command, request })
 }
 
 impl Planned {
@@ -52,19 +46,14 @@ impl Planned {
     }
 
     async fn divide(&self, max_parts: usize) -> Result<ScanPlan> {
-        self.read
-            .graph
-            .plan_scan(&self.read.snapshot, &self.request, max_parts)
-            .await
+        self.read.graph.plan_scan(&self.read.snapshot, &self.request, max_parts).await
     }
 
     /// The command with every choice made: the version by its commit, the columns by name.
     fn resolved(&self, schema: &Schema) -> v1::ScanCommand {
         let commit = self.read.snapshot.head().to_string();
         v1::ScanCommand {
-            selector: Some(v1::ReadSelector {
-                selector: Some(Selector::CommitId(commit)),
-            }),
+            selector: Some(v1::ReadSelector { selector: Some(Selector::CommitId(commit)) }),
             columns: schema.fields().iter().map(|f| f.name().clone()).collect(),
             max_endpoints: 0,
             ..self.command.clone()
@@ -73,11 +62,7 @@ impl Planned {
 }
 
 /// `GetFlightInfo`.
-pub(super) async fn flight_info(
-    state: &State,
-    wanted: Wanted,
-    descriptor: FlightDescriptor,
-) -> Result<FlightInfo> {
+pub(super) async fn flight_info(state: &State, wanted: Wanted, descriptor: FlightDescriptor) -> Result<FlightInfo> {
     let planned = plan(state, wanted).await?;
     let mut divided = planned.divide(planned.max_parts()).await?;
     if divided.parts.is_empty() {
@@ -86,14 +71,8 @@ pub(super) async fn flight_info(
     }
     let command = planned.resolved(&divided.schema);
     let snapshot = &planned.read.snapshot;
-    let tickets = divided
-        .parts
-        .into_iter()
-        .map(|fragments| ticket::issue(snapshot, &command, fragments));
-    let total = divided
-        .total_rows
-        .and_then(|rows| i64::try_from(rows).ok())
-        .unwrap_or(-1);
+    let tickets = divided.parts.into_iter().map(|fragments| ticket::issue(snapshot, &command, fragments));
+    let total = divided.total_rows.and_then(|rows| i64::try_from(rows).ok()).unwrap_or(-1);
     let info = FlightInfo::new()
         .try_with_schema(&divided.schema)
         .map_err(unencodable)?
@@ -111,9 +90,7 @@ pub(super) async fn schema(state: &State, wanted: Wanted) -> Result<SchemaResult
     let planned = plan(state, wanted).await?;
     let divided = planned.divide(1).await?;
     let options = IpcWriteOptions::default();
-    SchemaAsIpc::new(&divided.schema, &options)
-        .try_into()
-        .map_err(unencodable)
+    SchemaAsIpc::new(&divided.schema, &options).try_into().map_err(unencodable)
 }
 
 fn endpoint(ticket: &v1::ScanTicket) -> FlightEndpoint {
@@ -131,11 +108,7 @@ pub(super) async fn list(
     criteria: v1::ListFlightsCriteria,
 ) -> Result<impl Stream<Item = Result<FlightInfo>> + Send + 'static> {
     let named = !criteria.graph.is_empty();
-    let graphs: Vec<String> = if named {
-        vec![criteria.graph]
-    } else {
-        state.list().await?.into_keys().collect()
-    };
+    let graphs: Vec<String> = if named { vec![criteria.graph] } else { state.list().await?.into_keys().collect() };
     let (state, branch) = (state.clone(), criteria.branch);
     let flights = stream::iter(graphs).then(move |graph| {
         let (state, branch) = (state.clone(), branch.clone());
@@ -154,14 +127,9 @@ pub(super) async fn list(
 }
 
 async fn flights_of(state: &State, graph: String, branch: String) -> Result<Vec<FlightInfo>> {
-    let selector = v1::ReadSelector {
-        selector: Some(Selector::Branch(branch)),
-    };
+    let selector = v1::ReadSelector { selector: Some(Selector::Branch(branch)) };
     let read = read(state, &graph, Some(selector)).await?;
-    let pins = read
-        .snapshot
-        .pins()
-        .map(|pin| (pin.type_ref.clone(), pin.rows));
+    let pins = read.snapshot.pins().map(|pin| (pin.type_ref.clone(), pin.rows));
     let mut pins: Vec<(TypeRef, u64)> = pins.collect();
     pins.sort();
     let mut flights = Vec::with_capacity(pins.len());
@@ -173,11 +141,7 @@ async fn flights_of(state: &State, graph: String, branch: String) -> Result<Vec<
 
 async fn flight(read: &Read, graph: &str, type_ref: &TypeRef, rows: u64) -> Result<FlightInfo> {
     let snapshot = &read.snapshot;
-    let path = vec![
-        graph.to_string(),
-        read.named.branch.clone(),
-        ticket::path_name(snapshot, type_ref),
-    ];
+    let path = vec![graph.to_string(), read.named.branch.clone(), ticket::path_name(snapshot, type_ref)];
     let command = v1::ScanCommand {
         graph: graph.to_string(),
         kind: entity::kind_to_proto(type_ref.kind),
@@ -185,11 +149,7 @@ async fn flight(read: &Read, graph: &str, type_ref: &TypeRef, rows: u64) -> Resu
         ..v1::ScanCommand::default()
     };
     let request = scan::to_engine(command.clone())?;
-    let planned = Planned {
-        read: read.clone(),
-        command,
-        request,
-    };
+    let planned = Planned { read: read.clone(), command, request };
     let divided = planned.divide(1).await?;
     let whole = ticket::issue(snapshot, &planned.resolved(&divided.schema), Vec::new());
     let info = FlightInfo::new()

@@ -11,8 +11,8 @@ mod ticket;
 
 use arrow_flight::flight_service_server::FlightService;
 use arrow_flight::{
-    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo,
-    HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
+    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo, HandshakeRequest, HandshakeResponse,
+    PollInfo, PutResult, SchemaResult, Ticket,
 };
 use futures::stream;
 use omnigraph_engine::error::Error;
@@ -54,12 +54,9 @@ impl FlightService for Api {
     }
 
     async fn list_flights(&self, request: Request<Criteria>) -> Answer<Self::ListFlightsStream> {
-        let criteria =
-            ticket::criteria(&request.get_ref().expression).map_err(status::from_error)?;
+        let criteria = ticket::criteria(&request.get_ref().expression).map_err(status::from_error)?;
         let call = Call::of(request.extensions(), &criteria.graph);
-        let flights = info::list(&self.state, criteria.clone())
-            .await
-            .map_err(fail(&criteria.graph))?;
+        let flights = info::list(&self.state, criteria.clone()).await.map_err(fail(&criteria.graph))?;
         Ok(call.respond(flights))
     }
 
@@ -75,54 +72,30 @@ impl FlightService for Api {
         let actor = actor(request.metadata()).map_err(status::from_error)?;
         let extensions = request.extensions().clone();
         let mut messages = request.into_inner();
-        let (command, first) = put::begin(&mut messages)
-            .await
-            .map_err(status::from_error)?;
-        let graph = command
-            .options
-            .as_ref()
-            .map(|o| o.graph.clone())
-            .unwrap_or_default();
+        let (command, first) = put::begin(&mut messages).await.map_err(status::from_error)?;
+        let graph = command.options.as_ref().map(|o| o.graph.clone()).unwrap_or_default();
         let call = Call::of(&extensions, &graph);
-        let result = put::put(&self.state, command, first, messages, actor)
-            .await
-            .map_err(fail(&graph))?;
+        let result = put::put(&self.state, command, first, messages, actor).await.map_err(fail(&graph))?;
         Ok(call.respond(stream::iter([Ok(result)])))
     }
 
-    async fn handshake(
-        &self,
-        _request: Request<Streaming<HandshakeRequest>>,
-    ) -> Answer<Self::HandshakeStream> {
-        Err(status::not_implemented(
-            "arrow.flight.protocol.FlightService/Handshake",
-        ))
+    async fn handshake(&self, _request: Request<Streaming<HandshakeRequest>>) -> Answer<Self::HandshakeStream> {
+        Err(status::not_implemented("arrow.flight.protocol.FlightService/Handshake"))
     }
 
     async fn poll_flight_info(&self, _request: Request<FlightDescriptor>) -> Answer<PollInfo> {
-        Err(status::not_implemented(
-            "arrow.flight.protocol.FlightService/PollFlightInfo",
-        ))
+        Err(status::not_implemented("arrow.flight.protocol.FlightService/PollFlightInfo"))
     }
 
     async fn do_action(&self, _request: Request<Action>) -> Answer<Self::DoActionStream> {
-        Err(status::not_implemented(
-            "arrow.flight.protocol.FlightService/DoAction",
-        ))
+        Err(status::not_implemented("arrow.flight.protocol.FlightService/DoAction"))
     }
 
     async fn list_actions(&self, _request: Request<Empty>) -> Answer<Self::ListActionsStream> {
-        Err(status::not_implemented(
-            "arrow.flight.protocol.FlightService/ListActions",
-        ))
+        Err(status::not_implemented("arrow.flight.protocol.FlightService/ListActions"))
     }
 
-    async fn do_exchange(
-        &self,
-        _request: Request<Streaming<FlightData>>,
-    ) -> Answer<Self::DoExchangeStream> {
-        Err(status::not_implemented(
-            "arrow.flight.protocol.FlightService/DoExchange",
-        ))
+    async fn do_exchange(&self, _request: Request<Streaming<FlightData>>) -> Answer<Self::DoExchangeStream> {
+        Err(status::not_implemented("arrow.flight.protocol.FlightService/DoExchange"))
     }
 }

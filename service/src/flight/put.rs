@@ -31,15 +31,11 @@ use crate::state::{Spool, State};
 ///
 /// # Errors
 /// [`Reason::InvalidTicket`] if nothing, or something else, is announced.
-pub(super) async fn begin(
-    messages: &mut Streaming<FlightData>,
-) -> Result<(v1::LoadCommand, FlightData)> {
+pub(super) async fn begin(messages: &mut Streaming<FlightData>) -> Result<(v1::LoadCommand, FlightData)> {
     let first = messages.message().await.map_err(|e| broken_upload(&e))?;
-    let mut first = first
-        .ok_or_else(|| ticket::refused("the upload is empty; its first message announces it"))?;
+    let mut first = first.ok_or_else(|| ticket::refused("the upload is empty; its first message announces it"))?;
     let descriptor = first.flight_descriptor.take();
-    let descriptor = descriptor
-        .ok_or_else(|| ticket::refused("the first message of an upload has a descriptor"))?;
+    let descriptor = descriptor.ok_or_else(|| ticket::refused("the first message of an upload has a descriptor"))?;
     Ok((ticket::load(&descriptor)?, first))
 }
 
@@ -69,13 +65,8 @@ pub(super) async fn put(
     let branch = accepted.options.branch_name().to_string();
     let receipt = accepted.carry_out(state, spool).await?;
     let records = if receipt.replayed { 0 } else { rows };
-    let result = v1::LoadResult {
-        receipt: Some(commit::receipt_to_proto(receipt, &branch)),
-        records,
-    };
-    Ok(PutResult {
-        app_metadata: result.encode_to_vec().into(),
-    })
+    let result = v1::LoadResult { receipt: Some(commit::receipt_to_proto(receipt, &branch)), records };
+    Ok(PutResult { app_metadata: result.encode_to_vec().into() })
 }
 
 /// Writes what comes as one Arrow IPC stream, and counts its rows.
@@ -85,26 +76,20 @@ async fn spool_batches(
 ) -> Result<u64> {
     let data = messages.try_filter(|data| std::future::ready(!is_empty(data)));
     let checked = data.and_then(|data| std::future::ready(check_buffers(&data).map(|()| data)));
-    let mut decoder =
-        FlightDataDecoder::new(checked.map_err(|e| FlightError::ExternalError(Box::new(e))));
+    let mut decoder = FlightDataDecoder::new(checked.map_err(|e| FlightError::ExternalError(Box::new(e))));
     let mut writer: Option<StreamWriter<Vec<u8>>> = None;
     let mut rows = 0_u64;
     while let Some(part) = next(&mut decoder).await? {
         match part {
             DecodedPayload::None => {}
             DecodedPayload::Schema(_) if writer.is_some() => {
-                return Err(invalid(
-                    "schema",
-                    "an upload has one schema, and this one has a second",
-                ));
+                return Err(invalid("schema", "an upload has one schema, and this one has a second"));
             }
             DecodedPayload::Schema(schema) => {
                 writer = Some(StreamWriter::try_new(Vec::new(), &schema).map_err(unspoolable)?);
             }
             DecodedPayload::RecordBatch(batch) => {
-                let out = writer
-                    .as_mut()
-                    .ok_or_else(|| invalid("schema", "must come before the first batch"))?;
+                let out = writer.as_mut().ok_or_else(|| invalid("schema", "must come before the first batch"))?;
                 out.write(&batch).map_err(unspoolable)?;
                 rows += batch.num_rows() as u64;
                 let bytes = std::mem::take(out.get_mut());
@@ -112,12 +97,9 @@ async fn spool_batches(
             }
         }
     }
-    let mut writer =
-        writer.ok_or_else(|| invalid("schema", "must come with or after the announcement"))?;
+    let mut writer = writer.ok_or_else(|| invalid("schema", "must come with or after the announcement"))?;
     writer.finish().map_err(unspoolable)?;
-    spool
-        .push(&Bytes::from(std::mem::take(writer.get_mut())))
-        .await?;
+    spool.push(&Bytes::from(std::mem::take(writer.get_mut()))).await?;
     Ok(rows)
 }
 
@@ -140,18 +122,15 @@ fn check_buffers(data: &FlightData) -> Result<()> {
     let is_compressed = batch.compression().is_some();
     let mut total = 0_u64;
     for buffer in batch.buffers().into_iter().flatten() {
-        let bytes = bytes_of(buffer, &data.data_body)
-            .ok_or_else(|| unreadable("a buffer lies outside of its message"))?;
-        if is_compressed && let Some(claimed) = bytes.first_chunk().copied().map(i64::from_le_bytes)
-        {
+        let bytes =
+            bytes_of(buffer, &data.data_body).ok_or_else(|| unreadable("a buffer lies outside of its message"))?;
+        if is_compressed && let Some(claimed) = bytes.first_chunk().copied().map(i64::from_le_bytes) {
             // A negative length marks a buffer that is not compressed after all.
             total = total.saturating_add(u64::try_from(claimed).unwrap_or(0));
         }
     }
     if total > MAX_INFLATED_BYTES {
-        let what = format!(
-            "a batch unpacks to {total} bytes, more than {MAX_INFLATED_BYTES}; send smaller ones"
-        );
+        let what = format!("a batch unpacks to {total} bytes, more than {MAX_INFLATED_BYTES}; send smaller ones");
         return Err(Error::new(Reason::LimitExceeded, what)
             .with("limit", "batch_bytes")
             .with("value", total)
@@ -188,18 +167,12 @@ fn undecodable(error: FlightError) -> Error {
 }
 
 fn unreadable(why: &str) -> Error {
-    Error::new(
-        Reason::InvalidRecord,
-        format!("the upload cannot be read: {why}; nothing was written"),
-    )
+    Error::new(Reason::InvalidRecord, format!("the upload cannot be read: {why}; nothing was written"))
 }
 
 fn unspoolable(error: ArrowError) -> Error {
-    Error::new(
-        Reason::InvalidRecord,
-        format!("the upload cannot be kept: {error}; nothing was written"),
-    )
-    .caused_by(error)
+    Error::new(Reason::InvalidRecord, format!("the upload cannot be kept: {error}; nothing was written"))
+        .caused_by(error)
 }
 
 #[cfg(test)]

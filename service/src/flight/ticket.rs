@@ -49,9 +49,7 @@ impl Wanted {
     pub(super) fn selector(&self) -> Option<v1::ReadSelector> {
         match self {
             Self::Scan(command) => command.selector.clone(),
-            Self::All { branch, .. } => Some(v1::ReadSelector {
-                selector: Some(Selector::Branch(branch.clone())),
-            }),
+            Self::All { branch, .. } => Some(v1::ReadSelector { selector: Some(Selector::Branch(branch.clone())) }),
         }
     }
 
@@ -81,15 +79,11 @@ fn by_name(snapshot: &Snapshot, name: &str) -> Result<TypeRef> {
     if let Some(type_ref) = TypeRef::parse(name) {
         return Ok(snapshot.ty(&type_ref)?.type_ref());
     }
-    let (node, edge) = (
-        snapshot.ty(&TypeRef::node(name)),
-        snapshot.ty(&TypeRef::edge(name)),
-    );
+    let (node, edge) = (snapshot.ty(&TypeRef::node(name)), snapshot.ty(&TypeRef::edge(name)));
     match (node, edge) {
-        (Ok(_), Ok(_)) => Err(invalid(
-            "path[2]",
-            format!("{name:?} is a node and an edge type; say node:{name} or edge:{name}"),
-        )),
+        (Ok(_), Ok(_)) => {
+            Err(invalid("path[2]", format!("{name:?} is a node and an edge type; say node:{name} or edge:{name}")))
+        }
         (Ok(ty), Err(_)) | (Err(_), Ok(ty)) => Ok(ty.type_ref()),
         (Err(e), Err(_)) => Err(e),
     }
@@ -120,20 +114,11 @@ pub(super) fn wanted(descriptor: &FlightDescriptor) -> Result<Wanted> {
                 required("path[0]", graph)?;
                 required("path[2]", name)?;
                 let (graph, branch, name) = (graph.clone(), branch.clone(), name.clone());
-                Ok(Wanted::All {
-                    graph,
-                    branch,
-                    name,
-                })
+                Ok(Wanted::All { graph, branch, name })
             }
-            other => Err(refused(&format!(
-                "a path is [graph, branch, type], and this one has {} parts",
-                other.len()
-            ))),
+            other => Err(refused(&format!("a path is [graph, branch, type], and this one has {} parts", other.len()))),
         },
-        _ => Err(refused(
-            "a descriptor is a path or a command, and this one is neither",
-        )),
+        _ => Err(refused("a descriptor is a path or a command, and this one is neither")),
     }
 }
 
@@ -144,9 +129,7 @@ pub(super) fn wanted(descriptor: &FlightDescriptor) -> Result<Wanted> {
 pub(super) fn load(descriptor: &FlightDescriptor) -> Result<v1::LoadCommand> {
     match DescriptorType::try_from(descriptor.r#type) {
         Ok(DescriptorType::Cmd) => unwrap(&descriptor.cmd, "command"),
-        _ => Err(refused(
-            "an upload is announced by a command, which holds a LoadCommand",
-        )),
+        _ => Err(refused("an upload is announced by a command, which holds a LoadCommand")),
     }
 }
 
@@ -168,10 +151,7 @@ pub(super) fn criteria(bytes: &Bytes) -> Result<v1::ListFlightsCriteria> {
 
 /// The bytes of a ticket.
 pub(super) fn write(ticket: &v1::ScanTicket) -> Bytes {
-    let any = Any {
-        type_url: v1::ScanTicket::type_url(),
-        value: ticket.encode_to_vec(),
-    };
+    let any = Any { type_url: v1::ScanTicket::type_url(), value: ticket.encode_to_vec() };
     any.encode_to_vec().into()
 }
 
@@ -182,15 +162,9 @@ pub(super) fn write(ticket: &v1::ScanTicket) -> Bytes {
 pub(super) fn read(bytes: &Bytes) -> Result<v1::ScanTicket> {
     let ticket: v1::ScanTicket = unwrap(bytes, "ticket")?;
     if ticket.format_version != FORMAT {
-        return Err(refused(&format!(
-            "unknown ticket format {}",
-            ticket.format_version
-        )));
+        return Err(refused(&format!("unknown ticket format {}", ticket.format_version)));
     }
-    let command = ticket
-        .command
-        .as_ref()
-        .ok_or_else(|| refused("the ticket has no scan"))?;
+    let command = ticket.command.as_ref().ok_or_else(|| refused("the ticket has no scan"))?;
     if ticket.graph.is_empty() || ticket.commit_id.is_empty() || ticket.manifest_version == 0 {
         return Err(refused("the ticket lacks its graph or its version"));
     }
@@ -201,11 +175,7 @@ pub(super) fn read(bytes: &Bytes) -> Result<v1::ScanTicket> {
 }
 
 /// The ticket of one part of a scan of this version.
-pub(super) fn issue(
-    snapshot: &Snapshot,
-    command: &v1::ScanCommand,
-    fragments: Vec<u64>,
-) -> v1::ScanTicket {
+pub(super) fn issue(snapshot: &Snapshot, command: &v1::ScanCommand, fragments: Vec<u64>) -> v1::ScanTicket {
     v1::ScanTicket {
         format_version: FORMAT,
         graph: command.graph.clone(),
@@ -220,31 +190,16 @@ pub(super) fn issue(
 /// A message of the contract from its envelope.
 fn unwrap<M: Message + Name + Default>(bytes: &Bytes, what: &str) -> Result<M> {
     let any = Any::decode(bytes.clone());
-    let any = any.map_err(|_| {
-        refused(&format!(
-            "the {what} is not a message wrapped in google.protobuf.Any"
-        ))
-    })?;
+    let any = any.map_err(|_| refused(&format!("the {what} is not a message wrapped in google.protobuf.Any")))?;
     any.to_msg::<M>().map_err(|_| {
-        let found = if any.type_url.is_empty() {
-            "nothing that has a type"
-        } else {
-            any.type_url.as_str()
-        };
-        refused(&format!(
-            "the {what} must hold a readable {}, and holds {found}",
-            M::full_name()
-        ))
+        let found = if any.type_url.is_empty() { "nothing that has a type" } else { any.type_url.as_str() };
+        refused(&format!("the {what} must hold a readable {}, and holds {found}", M::full_name()))
     })
 }
 
 /// The error for bytes that this server does not understand.
 pub(super) fn refused(problem: &str) -> Error {
-    Error::new(
-        Reason::InvalidTicket,
-        format!("{problem}; plan the scan again"),
-    )
-    .with("problem", problem)
+    Error::new(Reason::InvalidTicket, format!("{problem}; plan the scan again")).with("problem", problem)
 }
 
 #[cfg(test)]

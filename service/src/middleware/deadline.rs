@@ -21,13 +21,8 @@ pub struct HonourDeadline;
 
 impl Middleware for HonourDeadline {
     async fn handle<N: Next>(self, mut request: Request, next: N) -> Response {
-        let header = request
-            .headers()
-            .get("grpc-timeout")
-            .and_then(|v| v.to_str().ok());
-        let end = header
-            .and_then(parse)
-            .and_then(|patience| Instant::now().checked_add(less_margin(patience)));
+        let header = request.headers().get("grpc-timeout").and_then(|v| v.to_str().ok());
+        let end = header.and_then(parse).and_then(|patience| Instant::now().checked_add(less_margin(patience)));
         let Some(end) = end else {
             return next.run(request).await;
         };
@@ -96,23 +91,11 @@ mod tests {
             let request = request("/s/m", &[("grpc-timeout", timeout)]);
             HonourDeadline.handle(request, echo(Duration::from_millis(pause)))
         };
-        assert_eq!(
-            status(&call("20m", 60_000).await).unwrap().code(),
-            tonic::Code::DeadlineExceeded
-        );
-        assert_eq!(
-            status(&call("0S", 60_000).await).unwrap().code(),
-            tonic::Code::DeadlineExceeded
-        );
+        assert_eq!(status(&call("20m", 60_000).await).unwrap().code(), tonic::Code::DeadlineExceeded);
+        assert_eq!(status(&call("0S", 60_000).await).unwrap().code(), tonic::Code::DeadlineExceeded);
         let in_time = call("60S", 1).await;
         assert!(status(&in_time).is_none());
         assert!(in_time.extensions().get::<Deadline>().is_some());
-        assert!(
-            call("99999999H", 1)
-                .await
-                .extensions()
-                .get::<Deadline>()
-                .is_some()
-        );
+        assert!(call("99999999H", 1).await.extensions().get::<Deadline>().is_some());
     }
 }

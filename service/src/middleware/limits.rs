@@ -23,10 +23,7 @@ impl LimitCalls {
     /// At most `max` calls at once.
     pub fn new(max: usize) -> Self {
         let max = max.clamp(1, Semaphore::MAX_PERMITS);
-        Self {
-            places: Arc::new(Semaphore::new(max)),
-            max,
-        }
+        Self { places: Arc::new(Semaphore::new(max)), max }
     }
 }
 
@@ -39,10 +36,7 @@ impl Middleware for LimitCalls {
             request.extensions_mut().insert(Place(Arc::new(permit)));
         }
         let response = next.run(request).await;
-        match Status::from_header_map(response.headers())
-            .as_ref()
-            .and_then(in_contract)
-        {
+        match Status::from_header_map(response.headers()).as_ref().and_then(in_contract) {
             Some(status) => status.into_http(),
             None => response,
         }
@@ -62,9 +56,7 @@ fn in_contract(status: &Status) -> Option<Status> {
                 rest.split(' ').next().unwrap_or_default().to_string()
             };
             let (found, max) = (number("found "), number("limit is: "));
-            let what = format!(
-                "the request has {found} bytes and may have {max}; send less, or use a load"
-            );
+            let what = format!("the request has {found} bytes and may have {max}; send less, or use a load");
             Some(status::limit_exceeded("message_bytes", &found, &max, &what))
         }
         Code::Internal if message.contains("recursion limit reached") => {
@@ -89,22 +81,11 @@ mod tests {
     #[tokio::test]
     async fn one_call_too_many_is_told_to_wait() {
         let limit = LimitCalls::new(1);
-        let call = |path: &str| {
-            limit
-                .clone()
-                .handle(request(path, &[]), echo(Duration::from_millis(20)))
-        };
-        let (first, second, health) = tokio::join!(
-            call("/s/m"),
-            call("/s/m"),
-            call("/grpc.health.v1.Health/Check")
-        );
+        let call = |path: &str| limit.clone().handle(request(path, &[]), echo(Duration::from_millis(20)));
+        let (first, second, health) = tokio::join!(call("/s/m"), call("/s/m"), call("/grpc.health.v1.Health/Check"));
         assert!(status(&first).is_none() && status(&health).is_none());
         let refused = status(&second).unwrap();
-        assert_eq!(
-            refused.get_details_error_info().unwrap().reason,
-            ErrorReason::Overloaded.reason()
-        );
+        assert_eq!(refused.get_details_error_info().unwrap().reason, ErrorReason::Overloaded.reason());
         assert!(refused.get_details_retry_info().is_some());
         // The answer holds its place until it is gone.
         let third = call("/s/m").await;
@@ -115,23 +96,12 @@ mod tests {
 
     #[test]
     fn the_transports_refusals_get_reasons() {
-        let large = Status::out_of_range(
-            "Error, decoded message length too large: found 20 bytes, the limit is: 10 bytes",
-        );
-        let facts = in_contract(&large)
-            .unwrap()
-            .get_details_error_info()
-            .unwrap();
+        let large =
+            Status::out_of_range("Error, decoded message length too large: found 20 bytes, the limit is: 10 bytes");
+        let facts = in_contract(&large).unwrap().get_details_error_info().unwrap();
         assert_eq!(facts.reason, "LIMIT_EXCEEDED");
-        assert_eq!(
-            (
-                facts.metadata["value"].as_str(),
-                facts.metadata["max"].as_str()
-            ),
-            ("20", "10")
-        );
-        let deep =
-            Status::internal("failed to decode Protobuf message: P.kind: recursion limit reached");
+        assert_eq!((facts.metadata["value"].as_str(), facts.metadata["max"].as_str()), ("20", "10"));
+        let deep = Status::internal("failed to decode Protobuf message: P.kind: recursion limit reached");
         assert_eq!(in_contract(&deep).unwrap().code(), Code::ResourceExhausted);
         let junk = Status::internal("failed to decode Protobuf message: invalid wire type");
         assert_eq!(in_contract(&junk).unwrap().code(), Code::InvalidArgument);

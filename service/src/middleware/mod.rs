@@ -58,10 +58,7 @@ impl<M: Middleware, S> Layer<S> for Around<M> {
     type Service = Wrapped<M, S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Wrapped {
-            middleware: self.0.clone(),
-            inner,
-        }
+        Wrapped { middleware: self.0.clone(), inner }
     }
 }
 

@@ -69,9 +69,7 @@ impl NameCalls {
 
 /// Whether a caller's name is one that a log can hold: visible ASCII of bounded length.
 fn is_usable(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= MAX_REQUEST_ID_BYTES
-        && text.bytes().all(|b| b.is_ascii_graphic())
+    !text.is_empty() && text.len() <= MAX_REQUEST_ID_BYTES && text.bytes().all(|b| b.is_ascii_graphic())
 }
 
 impl Middleware for NameCalls {
@@ -97,9 +95,7 @@ mod tests {
     async fn named(given: Option<&str>) -> String {
         let middleware = NameCalls::new(ManualClock::at(1), Arc::new(SeededIds::new(1)));
         let headers: Vec<_> = given.map(|g| ("x-request-id", g)).into_iter().collect();
-        let response = middleware
-            .handle(request("/s/m", &headers), echo(Duration::ZERO))
-            .await;
+        let response = middleware.handle(request("/s/m", &headers), echo(Duration::ZERO)).await;
         let id = response.extensions().get::<RequestId>().unwrap().clone();
         assert_eq!(response.headers()[HEADER].to_str().unwrap(), &*id.0);
         id.0.to_string()

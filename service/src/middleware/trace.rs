@@ -29,11 +29,7 @@ pub struct Streaming;
 
 impl Record {
     fn new(span: Span) -> Self {
-        Self(Arc::new(Inner {
-            span,
-            started: Instant::now(),
-            open: Mutex::new(true),
-        }))
+        Self(Arc::new(Inner { span, started: Instant::now(), open: Mutex::new(true) }))
     }
 
     /// The call is over.
@@ -89,24 +85,10 @@ impl Middleware for TraceCalls {
 }
 
 fn span(request: &Request) -> Span {
-    let id = request
-        .extensions()
-        .get::<RequestId>()
-        .map_or("", |id| &*id.0);
-    let header = |name: &str| {
-        request
-            .headers()
-            .get(name)
-            .and_then(|v| v.to_str().ok())
-            .unwrap_or_default()
-    };
+    let id = request.extensions().get::<RequestId>().map_or("", |id| &*id.0);
+    let header = |name: &str| request.headers().get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let method = request.uri().path().trim_start_matches('/');
-    let span = tracing::info_span!(
-        "rpc",
-        method,
-        request_id = id,
-        trace_id = tracing::field::Empty
-    );
+    let span = tracing::info_span!("rpc", method, request_id = id, trace_id = tracing::field::Empty);
     if let Some(trace_id) = trace_id(header("traceparent")) {
         span.record("trace_id", trace_id);
     }
@@ -144,12 +126,7 @@ mod tests {
     fn a_trace_is_followed_if_it_is_one() {
         let id = "4bf92f3577b34da6a3ce929d0e0e4736";
         assert_eq!(trace_id(&format!("00-{id}-00f067aa0ba902b7-01")), Some(id));
-        for bad in [
-            "",
-            "00",
-            "00-xyz-1-01",
-            &format!("00-{}-1-01", "g".repeat(32)),
-        ] {
+        for bad in ["", "00", "00-xyz-1-01", &format!("00-{}-1-01", "g".repeat(32))] {
             assert_eq!(trace_id(bad), None, "{bad}");
         }
     }

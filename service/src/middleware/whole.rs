@@ -16,10 +16,7 @@ use tonic::service::AxumBody;
 use super::{Middleware, Next, Request, Response};
 
 /// The rpcs that take uploads.
-const UPLOADS: [&str; 2] = [
-    "/omnigraph.v1.GraphService/Load",
-    "/arrow.flight.protocol.FlightService/DoPut",
-];
+const UPLOADS: [&str; 2] = ["/omnigraph.v1.GraphService/Load", "/arrow.flight.protocol.FlightService/DoPut"];
 
 /// The message of the error, by which `rpc` recognises it: the transport keeps nothing else.
 pub const BROKE_OFF: &str = "the upload broke off before its end";
@@ -33,12 +30,7 @@ impl Middleware for WholeUploads {
         if !UPLOADS.contains(&request.uri().path()) {
             return next.run(request).await;
         }
-        let watch = |body| {
-            Body::new(AxumBody::from_stream(Watched {
-                body,
-                broke_off: false,
-            }))
-        };
+        let watch = |body| Body::new(AxumBody::from_stream(Watched { body, broke_off: false }));
         next.run(request.map(watch)).await
     }
 }
@@ -88,10 +80,7 @@ mod tests {
     use futures::StreamExt;
 
     fn watched(body: Body) -> Watched {
-        Watched {
-            body,
-            broke_off: false,
-        }
+        Watched { body, broke_off: false }
     }
 
     #[tokio::test]

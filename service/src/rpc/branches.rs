@@ -23,41 +23,25 @@ pub(super) async fn create(
     let graph = state.graph(&request.graph).await?;
     state.ensure_writable()?;
     let (writer, name) = (graph.clone(), request.name);
-    let info = state
-        .finish(async move { writer.create_branch(&name, &source, &actor).await })
-        .await?;
-    Ok(v1::CreateBranchResponse {
-        branch: Some(with_head(&graph, info).await?),
-    })
+    let info = state.finish(async move { writer.create_branch(&name, &source, &actor).await }).await?;
+    Ok(v1::CreateBranchResponse { branch: Some(with_head(&graph, info).await?) })
 }
 
 /// `GetBranch`.
-pub(super) async fn get(
-    state: &State,
-    request: v1::GetBranchRequest,
-) -> Result<v1::GetBranchResponse> {
+pub(super) async fn get(state: &State, request: v1::GetBranchRequest) -> Result<v1::GetBranchResponse> {
     let graph = state.graph(&request.graph).await?;
-    let info = graph
-        .branch(&selector::branch_or_main(request.name))
-        .await?;
-    Ok(v1::GetBranchResponse {
-        branch: Some(with_head(&graph, info).await?),
-    })
+    let info = graph.branch(&selector::branch_or_main(request.name)).await?;
+    Ok(v1::GetBranchResponse { branch: Some(with_head(&graph, info).await?) })
 }
 
 /// A branch with the version its head is at.
 async fn with_head(graph: &Graph, info: BranchInfo) -> Result<v1::Branch> {
-    let head = graph
-        .snapshot(&ReadSelector::Branch(info.name.clone()))
-        .await?;
+    let head = graph.snapshot(&ReadSelector::Branch(info.name.clone())).await?;
     Ok(branch::to_proto(info, &head))
 }
 
 /// `ListBranches`.
-pub(super) async fn list(
-    state: &State,
-    mut request: v1::ListBranchesRequest,
-) -> Result<v1::ListBranchesResponse> {
+pub(super) async fn list(state: &State, mut request: v1::ListBranchesRequest) -> Result<v1::ListBranchesResponse> {
     let size = page::size(std::mem::take(&mut request.page_size));
     let token = std::mem::take(&mut request.page_token);
     let listing = Listing::new("ListBranches", &request);
@@ -69,18 +53,12 @@ pub(super) async fn list(
     let more = all.len() > size;
     all.truncate(size);
     let next_page_token = match all.last() {
-        Some(last) if more => listing.seal(&Position {
-            after: last.name.clone(),
-            ..Position::default()
-        }),
+        Some(last) if more => listing.seal(&Position { after: last.name.clone(), ..Position::default() }),
         _ => String::new(),
     };
     let resolved = futures::stream::iter(all.into_iter().map(|info| still_there(&graph, info)));
     let branches: Vec<Option<v1::Branch>> = resolved.buffered(HEADS_AT_ONCE).try_collect().await?;
-    Ok(v1::ListBranchesResponse {
-        branches: branches.into_iter().flatten().collect(),
-        next_page_token,
-    })
+    Ok(v1::ListBranchesResponse { branches: branches.into_iter().flatten().collect(), next_page_token })
 }
 
 /// A branch with its head; `None` if it was deleted since it was listed.
@@ -100,10 +78,7 @@ pub(super) async fn delete(
 ) -> Result<v1::DeleteBranchResponse> {
     required("name", &request.name)?;
     if request.name == MAIN {
-        return Err(invalid(
-            "name",
-            "main cannot be deleted; it lives as long as its graph",
-        ));
+        return Err(invalid("name", "main cannot be deleted; it lives as long as its graph"));
     }
     let graph = state.graph(&request.graph).await?;
     state.ensure_writable()?;
@@ -114,14 +89,7 @@ pub(super) async fn delete(
         Err(e) => return Err(e),
     };
     let (name, force) = (request.name, request.force);
-    state
-        .finish(async move { graph.delete_branch(&name, force, &actor).await })
-        .await?;
-    let (head_commit_id, branch_id) = last
-        .map(|info| (info.head, info.branch_id))
-        .unwrap_or_default();
-    Ok(v1::DeleteBranchResponse {
-        head_commit_id,
-        branch_id,
-    })
+    state.finish(async move { graph.delete_branch(&name, force, &actor).await }).await?;
+    let (head_commit_id, branch_id) = last.map(|info| (info.head, info.branch_id)).unwrap_or_default();
+    Ok(v1::DeleteBranchResponse { head_commit_id, branch_id })
 }

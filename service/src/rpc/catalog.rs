@@ -35,10 +35,7 @@ pub(super) async fn create(
 }
 
 /// `GetGraph`.
-pub(super) async fn get(
-    state: &State,
-    request: v1::GetGraphRequest,
-) -> Result<v1::GetGraphResponse> {
+pub(super) async fn get(state: &State, request: v1::GetGraphRequest) -> Result<v1::GetGraphResponse> {
     let graph = state.graph(&request.graph).await?;
     let graph = describe(&request.graph, &graph).await?;
     Ok(v1::GetGraphResponse { graph: Some(graph) })
@@ -57,33 +54,22 @@ async fn describe(id: &str, graph: &Graph) -> Result<v1::Graph> {
 }
 
 /// `ListGraphs`.
-pub(super) async fn list(
-    state: &State,
-    mut request: v1::ListGraphsRequest,
-) -> Result<v1::ListGraphsResponse> {
+pub(super) async fn list(state: &State, mut request: v1::ListGraphsRequest) -> Result<v1::ListGraphsResponse> {
     let size = page::size(std::mem::take(&mut request.page_size));
     let token = std::mem::take(&mut request.page_token);
     let listing = Listing::new("ListGraphs", &request);
     let after = listing.open(&token)?.map(|p| p.after);
     let all = state.list().await?;
-    let mut rest = all
-        .into_iter()
-        .filter(|(id, _)| after.as_ref().is_none_or(|after| id > after));
+    let mut rest = all.into_iter().filter(|(id, _)| after.as_ref().is_none_or(|after| id > after));
     let mut graphs = Vec::new();
     for (id, known) in rest.by_ref().take(size) {
         graphs.push(summary(state, id, &known)?);
     }
     let next_page_token = match (rest.next(), graphs.last()) {
-        (Some(_), Some(last)) => listing.seal(&Position {
-            after: last.id.clone(),
-            ..Position::default()
-        }),
+        (Some(_), Some(last)) => listing.seal(&Position { after: last.id.clone(), ..Position::default() }),
         _ => String::new(),
     };
-    Ok(v1::ListGraphsResponse {
-        graphs,
-        next_page_token,
-    })
+    Ok(v1::ListGraphsResponse { graphs, next_page_token })
 }
 
 fn summary(state: &State, id: String, known: &Known) -> Result<v1::GraphSummary> {
@@ -93,28 +79,17 @@ fn summary(state: &State, id: String, known: &Known) -> Result<v1::GraphSummary>
         Known::Ready => (graph_summary::State::Ready, Default::default()),
         Known::Quarantined(why) => (graph_summary::State::Quarantined, status::as_answer(why)),
     };
-    Ok(v1::GraphSummary {
-        id,
-        root_uri,
-        state: state.into(),
-        error: error.into(),
-        detail,
-    })
+    Ok(v1::GraphSummary { id, root_uri, state: state.into(), error: error.into(), detail })
 }
 
 /// `DeleteGraph`.
-pub(super) async fn delete(
-    state: &State,
-    request: v1::DeleteGraphRequest,
-) -> Result<v1::DeleteGraphResponse> {
+pub(super) async fn delete(state: &State, request: v1::DeleteGraphRequest) -> Result<v1::DeleteGraphResponse> {
     required("graph", &request.graph)?;
     let root = state.root(&request.graph)?;
     state.ensure_writable()?;
     if request.confirm != request.graph {
-        let what = format!(
-            "this removes the graph {0:?} for good; set `confirm` to {0:?} if that is meant",
-            request.graph
-        );
+        let what =
+            format!("this removes the graph {0:?} for good; set `confirm` to {0:?} if that is meant", request.graph);
         return Err(Error::new(Reason::ConfirmationRequired, what)
             .with("field", "confirm")
             .with("expected", &request.graph));

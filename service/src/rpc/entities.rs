@@ -31,10 +31,7 @@ struct Page {
 }
 
 /// `GetEntities`.
-pub(super) async fn get(
-    state: &State,
-    mut request: v1::GetEntitiesRequest,
-) -> Result<v1::GetEntitiesResponse> {
+pub(super) async fn get(state: &State, mut request: v1::GetEntitiesRequest) -> Result<v1::GetEntitiesResponse> {
     let size = page::size(std::mem::take(&mut request.page_size));
     let token = std::mem::take(&mut request.page_token);
     let listing = Listing::new("GetEntities", &request);
@@ -53,71 +50,37 @@ pub(super) async fn get(
     let from = position.unwrap_or_default();
     let page = match wanted {
         Wanted::Ids(ids) => by_ids(&read, &type_ref, &ids, &from, size, keep.as_ref()).await?,
-        Wanted::Where(p) => {
-            by_predicate(&read, &type_ref, p.as_ref(), &from, size, keep.as_ref()).await?
-        }
+        Wanted::Where(p) => by_predicate(&read, &type_ref, p.as_ref(), &from, size, keep.as_ref()).await?,
     };
-    let manifest_branch = read
-        .snapshot
-        .branch
-        .lance_branch
-        .clone()
-        .unwrap_or_default();
+    let manifest_branch = read.snapshot.branch.lance_branch.clone().unwrap_or_default();
     let seal = |next| {
         let read = Some(read.named.clone());
-        listing.seal(&Position {
-            read,
-            manifest_branch,
-            ..next
-        })
+        listing.seal(&Position { read, manifest_branch, ..next })
     };
     let next_page_token = page.next.map(seal).unwrap_or_default();
-    Ok(v1::GetEntitiesResponse {
-        entities: page.entities,
-        next_page_token,
-        read: Some(read.named),
-    })
+    Ok(v1::GetEntitiesResponse { entities: page.entities, next_page_token, read: Some(read.named) })
 }
 
 /// The version that the first page saw.
 async fn resume(state: &State, graph: &str, position: &Position) -> Result<Read> {
     let graph: Graph = state.graph(graph).await?;
-    let named = position
-        .read
-        .clone()
-        .ok_or_else(|| page::refused("token is damaged"))?;
+    let named = position.read.clone().ok_or_else(|| page::refused("token is damaged"))?;
     let line = (!position.manifest_branch.is_empty()).then_some(position.manifest_branch.as_str());
     let snapshot = graph.snapshot_at(line, named.manifest_version).await?;
     if snapshot.head() != named.id {
-        return Err(page::refused(
-            "token belongs to a graph of this id that was removed",
-        ));
+        return Err(page::refused("token belongs to a graph of this id that was removed"));
     }
-    Ok(Read {
-        graph,
-        snapshot,
-        named,
-    })
+    Ok(Read { graph, snapshot, named })
 }
 
 /// The properties to answer; `None` for all.
-fn columns(
-    snapshot: &Snapshot,
-    type_ref: &TypeRef,
-    properties: Vec<String>,
-) -> Result<Option<HashSet<String>>> {
+fn columns(snapshot: &Snapshot, type_ref: &TypeRef, properties: Vec<String>) -> Result<Option<HashSet<String>>> {
     let ty = snapshot.ty(type_ref)?;
     for name in &properties {
         if ty.property(name).is_none() {
             let known: Vec<&str> = ty.properties.iter().map(|p| p.name.as_str()).collect();
-            let what = format!(
-                "{} has no property {name:?}; it has {}",
-                ty.name,
-                known.join(", ")
-            );
-            return Err(Error::new(Reason::PropertyNotFound, what)
-                .with("type", &ty.name)
-                .with("property", name));
+            let what = format!("{} has no property {name:?}; it has {}", ty.name, known.join(", "));
+            return Err(Error::new(Reason::PropertyNotFound, what).with("type", &ty.name).with("property", name));
         }
     }
     Ok((!properties.is_empty()).then(|| properties.into_iter().collect()))
@@ -125,9 +88,7 @@ fn columns(
 
 fn distinct(ids: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
-    ids.into_iter()
-        .filter(|id| seen.insert(id.clone()))
-        .collect()
+    ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
 }
 
 async fn by_ids(
@@ -145,21 +106,12 @@ async fn by_ids(
     let (entities, left) = fill(found, keep);
     let done = match left {
         // Goes on with the first entity that had no room.
-        Some(id) => asked
-            .iter()
-            .position(|asked| *asked == id)
-            .unwrap_or(asked.len()),
+        Some(id) => asked.iter().position(|asked| *asked == id).unwrap_or(asked.len()),
         None => asked.len(),
     };
     let more = done < rest.len();
-    let next = Position {
-        done: (start + done) as u64,
-        ..Position::default()
-    };
-    Ok(Page {
-        entities,
-        next: more.then_some(next),
-    })
+    let next = Position { done: (start + done) as u64, ..Position::default() };
+    Ok(Page { entities, next: more.then_some(next) })
 }
 
 async fn by_predicate(
@@ -172,18 +124,12 @@ async fn by_predicate(
 ) -> Result<Page> {
     let after = (!from.after.is_empty()).then_some(from.after.as_str());
     // One more than fits tells whether more follow.
-    let mut found = read
-        .graph
-        .find(&read.snapshot, type_ref, predicate, after, size + 1)
-        .await?;
+    let mut found = read.graph.find(&read.snapshot, type_ref, predicate, after, size + 1).await?;
     let more = found.len() > size;
     found.truncate(size);
     let (entities, left) = fill(found, keep);
     let next = match entities.last() {
-        Some(last) if more || left.is_some() => Some(Position {
-            after: last.id.clone(),
-            ..Position::default()
-        }),
+        Some(last) if more || left.is_some() => Some(Position { after: last.id.clone(), ..Position::default() }),
         _ => None,
     };
     Ok(Page { entities, next })
@@ -214,25 +160,15 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn entity(id: &str, bytes: usize) -> Entity {
-        let properties = BTreeMap::from([
-            ("a".to_string(), Value::String("x".repeat(bytes))),
-            ("b".to_string(), Value::Null),
-        ]);
-        Entity {
-            type_ref: TypeRef::node("P"),
-            id: id.into(),
-            endpoints: None,
-            properties,
-        }
+        let properties =
+            BTreeMap::from([("a".to_string(), Value::String("x".repeat(bytes))), ("b".to_string(), Value::Null)]);
+        Entity { type_ref: TypeRef::node("P"), id: id.into(), endpoints: None, properties }
     }
 
     #[test]
     fn a_page_is_cut_where_it_would_become_too_large() {
         let half = RESPONSE_BYTES / 2;
-        let (entities, left) = fill(
-            vec![entity("1", half), entity("2", half), entity("3", 1)],
-            None,
-        );
+        let (entities, left) = fill(vec![entity("1", half), entity("2", half), entity("3", 1)], None);
         assert_eq!((entities.len(), left.as_deref()), (1, Some("2")));
         let (entities, left) = fill(vec![entity("1", RESPONSE_BYTES * 2), entity("2", 1)], None);
         assert_eq!((entities.len(), left.as_deref()), (1, Some("2")));
@@ -245,9 +181,6 @@ mod tests {
         let keep = HashSet::from(["b".to_string()]);
         let (entities, _) = fill(vec![entity("1", 1)], Some(&keep));
         assert_eq!(entities[0].properties.keys().collect::<Vec<_>>(), ["b"]);
-        assert_eq!(
-            distinct(["b", "a", "b"].map(String::from).to_vec()),
-            ["b", "a"]
-        );
+        assert_eq!(distinct(["b", "a", "b"].map(String::from).to_vec()), ["b", "a"]);
     }
 }

@@ -18,13 +18,9 @@ pub(super) async fn export(
     let read = read(state, &request.graph, request.selector).await?;
     let mut bytes = read.graph.export(&read.snapshot);
     let first = bytes.try_next().await?;
-    let header = v1::ExportHeader {
-        read: Some(read.named),
-    };
-    let chunks = stream::iter(first.map(Ok))
-        .chain(bytes)
-        .map_ok(|bytes| stream::iter(cut(bytes).map(Ok)))
-        .try_flatten();
+    let header = v1::ExportHeader { read: Some(read.named) };
+    let chunks =
+        stream::iter(first.map(Ok)).chain(bytes).map_ok(|bytes| stream::iter(cut(bytes).map(Ok))).try_flatten();
     let parts = stream::once(async { Ok(Part::Header(header)) }).chain(chunks.map_ok(Part::Chunk));
     Ok(parts.map_ok(|part| v1::ExportResponse { part: Some(part) }))
 }
@@ -47,10 +43,7 @@ mod tests {
     fn pieces_fit_and_make_up_the_whole() {
         let whole = Bytes::from(vec![3; EXPORT_CHUNK_BYTES * 2 + 1]);
         let pieces: Vec<Bytes> = cut(whole.clone()).collect();
-        assert_eq!(
-            pieces.iter().map(Bytes::len).collect::<Vec<_>>(),
-            [EXPORT_CHUNK_BYTES, EXPORT_CHUNK_BYTES, 1]
-        );
+        assert_eq!(pieces.iter().map(Bytes::len).collect::<Vec<_>>(), [EXPORT_CHUNK_BYTES, EXPORT_CHUNK_BYTES, 1]);
         assert_eq!(pieces.concat(), whole);
         assert_eq!(cut(Bytes::new()).count(), 0);
     }

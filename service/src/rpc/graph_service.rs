@@ -17,85 +17,42 @@ fn graph_of(options: Option<&v1::WriteOptions>) -> String {
 
 #[tonic::async_trait]
 impl GraphService for Api {
-    async fn create_graph(
-        &self,
-        request: Request<v1::CreateGraphRequest>,
-    ) -> Answer<v1::CreateGraphResponse> {
+    async fn create_graph(&self, request: Request<v1::CreateGraphRequest>) -> Answer<v1::CreateGraphResponse> {
         let actor = actor(request.metadata());
         let request = request.into_inner();
-        answer(&request.graph.clone(), async {
-            catalog::create(&self.state, request, actor?).await
-        })
-        .await
+        answer(&request.graph.clone(), async { catalog::create(&self.state, request, actor?).await }).await
     }
 
-    async fn get_graph(
-        &self,
-        request: Request<v1::GetGraphRequest>,
-    ) -> Answer<v1::GetGraphResponse> {
+    async fn get_graph(&self, request: Request<v1::GetGraphRequest>) -> Answer<v1::GetGraphResponse> {
         let request = request.into_inner();
         answer(&request.graph.clone(), catalog::get(&self.state, request)).await
     }
 
-    async fn list_graphs(
-        &self,
-        request: Request<v1::ListGraphsRequest>,
-    ) -> Answer<v1::ListGraphsResponse> {
+    async fn list_graphs(&self, request: Request<v1::ListGraphsRequest>) -> Answer<v1::ListGraphsResponse> {
         answer("", catalog::list(&self.state, request.into_inner())).await
     }
 
-    async fn delete_graph(
-        &self,
-        request: Request<v1::DeleteGraphRequest>,
-    ) -> Answer<v1::DeleteGraphResponse> {
+    async fn delete_graph(&self, request: Request<v1::DeleteGraphRequest>) -> Answer<v1::DeleteGraphResponse> {
         let request = request.into_inner();
-        answer(
-            &request.graph.clone(),
-            catalog::delete(&self.state, request),
-        )
-        .await
+        answer(&request.graph.clone(), catalog::delete(&self.state, request)).await
     }
 
-    async fn get_schema(
-        &self,
-        request: Request<v1::GetSchemaRequest>,
-    ) -> Answer<v1::GetSchemaResponse> {
+    async fn get_schema(&self, request: Request<v1::GetSchemaRequest>) -> Answer<v1::GetSchemaResponse> {
         let request = request.into_inner();
-        answer(
-            &request.graph.clone(),
-            versions::get_schema(&self.state, request),
-        )
-        .await
+        answer(&request.graph.clone(), versions::get_schema(&self.state, request)).await
     }
 
-    async fn plan_schema(
-        &self,
-        _request: Request<v1::PlanSchemaRequest>,
-    ) -> Answer<v1::PlanSchemaResponse> {
-        Err(status::not_implemented(
-            "omnigraph.v1.GraphService/PlanSchema",
-        ))
+    async fn plan_schema(&self, _request: Request<v1::PlanSchemaRequest>) -> Answer<v1::PlanSchemaResponse> {
+        Err(status::not_implemented("omnigraph.v1.GraphService/PlanSchema"))
     }
 
-    async fn apply_schema(
-        &self,
-        _request: Request<v1::ApplySchemaRequest>,
-    ) -> Answer<v1::ApplySchemaResponse> {
-        Err(status::not_implemented(
-            "omnigraph.v1.GraphService/ApplySchema",
-        ))
+    async fn apply_schema(&self, _request: Request<v1::ApplySchemaRequest>) -> Answer<v1::ApplySchemaResponse> {
+        Err(status::not_implemented("omnigraph.v1.GraphService/ApplySchema"))
     }
 
-    async fn get_snapshot(
-        &self,
-        request: Request<v1::GetSnapshotRequest>,
-    ) -> Answer<v1::GetSnapshotResponse> {
+    async fn get_snapshot(&self, request: Request<v1::GetSnapshotRequest>) -> Answer<v1::GetSnapshotResponse> {
         let request = request.into_inner();
-        answer(
-            &request.graph.clone(),
-            versions::get_snapshot(&self.state, request),
-        )
-        .await
+        answer(&request.graph.clone(), versions::get_snapshot(&self.state, request)).await
     }
 
     async fn load(&self, request: Request<Streaming<v1::LoadRequest>>) -> Answer<v1::LoadResponse> {
@@ -103,34 +60,22 @@ impl GraphService for Api {
         let mut parts = request.into_inner();
         let header = load::header(&mut parts).await.map_err(status::from_error)?;
         let graph = graph_of(header.options.as_ref());
-        answer(&graph, async {
-            load::load(&self.state, header, parts, actor?).await
-        })
-        .await
+        answer(&graph, async { load::load(&self.state, header, parts, actor?).await }).await
     }
 
     async fn mutate(&self, request: Request<v1::MutateRequest>) -> Answer<v1::MutateResponse> {
         let actor = actor(request.metadata());
         let request = request.into_inner();
         let graph = graph_of(request.options.as_ref());
-        answer(&graph, async {
-            mutate::mutate(&self.state, request, actor?).await
-        })
-        .await
+        answer(&graph, async { mutate::mutate(&self.state, request, actor?).await }).await
     }
 
-    async fn get_entities(
-        &self,
-        request: Request<v1::GetEntitiesRequest>,
-    ) -> Answer<v1::GetEntitiesResponse> {
+    async fn get_entities(&self, request: Request<v1::GetEntitiesRequest>) -> Answer<v1::GetEntitiesResponse> {
         let request = request.into_inner();
         answer(&request.graph.clone(), entities::get(&self.state, request)).await
     }
 
-    async fn neighbors(
-        &self,
-        request: Request<v1::NeighborsRequest>,
-    ) -> Answer<v1::NeighborsResponse> {
+    async fn neighbors(&self, request: Request<v1::NeighborsRequest>) -> Answer<v1::NeighborsResponse> {
         let request = request.into_inner();
         answer(&request.graph.clone(), neighbors::get(&self.state, request)).await
     }

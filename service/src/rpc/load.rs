@@ -49,22 +49,10 @@ impl Accepted {
     /// Every wrong record and every violation, with nothing changed.
     pub(crate) async fn carry_out(self, state: &State, spool: Spool) -> Result<Receipt> {
         let spooled = spool.finish().await?;
-        let Self {
-            graph,
-            options,
-            mode,
-            format,
-            compression,
-            type_ref,
-        } = self;
+        let Self { graph, options, mode, format, compression, type_ref } = self;
         let work = async move {
             let bytes = LoadBytes::Spooled(spooled.file.clone());
-            let source = LoadSource {
-                bytes,
-                format,
-                compression,
-                type_ref,
-            };
+            let source = LoadSource { bytes, format, compression, type_ref };
             let receipt = graph.load(source, mode, &options).await;
             drop(spooled);
             receipt
@@ -75,17 +63,9 @@ impl Accepted {
 
 /// The first message, which has to be the header.
 pub(super) async fn header(parts: &mut Streaming<v1::LoadRequest>) -> Result<v1::LoadHeader> {
-    match parts
-        .message()
-        .await
-        .map_err(|e| broken_upload(&e))?
-        .and_then(|m| m.part)
-    {
+    match parts.message().await.map_err(|e| broken_upload(&e))?.and_then(|m| m.part) {
         Some(Part::Header(header)) => Ok(header),
-        Some(Part::Chunk(_)) => Err(invalid(
-            "header",
-            "the first message must be the header, and was a chunk",
-        )),
+        Some(Part::Chunk(_)) => Err(invalid("header", "the first message must be the header, and was a chunk")),
         None => Err(invalid("header", "must be set in the first message")),
     }
 }
@@ -101,14 +81,7 @@ pub(super) async fn load(
     let (format, compression, type_ref) = write::format_to_engine(&header)?;
     let (graph, options) = write::options_to_engine(header.options, actor)?;
     let graph = state.graph(&graph).await?;
-    let accepted = Accepted {
-        graph,
-        options,
-        mode,
-        format,
-        compression,
-        type_ref,
-    };
+    let accepted = Accepted { graph, options, mode, format, compression, type_ref };
     accepted.check(state).await?;
     let mut spool = state.spool()?;
     while let Some(message) = parts.message().await.map_err(|e| broken_upload(&e))? {
@@ -118,18 +91,12 @@ pub(super) async fn load(
                 return Err(invalid("header", "must be in the first message only"));
             }
             None => {
-                return Err(invalid(
-                    "chunk",
-                    "must be set in every message but the first",
-                ));
+                return Err(invalid("chunk", "must be set in every message but the first"));
             }
         }
     }
     let branch = accepted.options.branch_name().to_string();
     let receipt = accepted.carry_out(state, spool).await?;
     let records = commit::loaded(&receipt);
-    Ok(v1::LoadResponse {
-        receipt: Some(commit::receipt_to_proto(receipt, &branch)),
-        records,
-    })
+    Ok(v1::LoadResponse { receipt: Some(commit::receipt_to_proto(receipt, &branch)), records })
 }

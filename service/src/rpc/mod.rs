@@ -36,10 +36,7 @@ const ACTOR: &str = "x-omnigraph-actor";
 const RESERVED: &str = "omnigraph:";
 
 /// Answers a call about a graph. Errors name the graph.
-pub(crate) async fn answer<T>(
-    graph: &str,
-    work: impl Future<Output = Result<T>>,
-) -> Result<Response<T>, Status> {
+pub(crate) async fn answer<T>(graph: &str, work: impl Future<Output = Result<T>>) -> Result<Response<T>, Status> {
     match work.await {
         Ok(message) => Ok(Response::new(message)),
         Err(e) => Err(status::from_error(about(graph, e))),
@@ -48,11 +45,7 @@ pub(crate) async fn answer<T>(
 
 /// The error with the graph it is about.
 pub(crate) fn about(graph: &str, error: Error) -> Error {
-    if graph.is_empty() {
-        error
-    } else {
-        error.with("graph", graph)
-    }
+    if graph.is_empty() { error } else { error.with("graph", graph) }
 }
 
 /// Who acts, as the caller says: the server's token is one for all.
@@ -63,52 +56,28 @@ pub(crate) fn actor(metadata: &MetadataMap) -> Result<Actor> {
     let Some(value) = metadata.get(ACTOR) else {
         return Ok(Actor::default());
     };
-    let text = std::str::from_utf8(value.as_bytes())
-        .map_err(|_| invalid(ACTOR, "must be UTF-8 text"))?
-        .trim();
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| invalid(ACTOR, "must be UTF-8 text"))?.trim();
     if text.len() > MAX_ACTOR_BYTES {
-        return Err(invalid(
-            ACTOR,
-            format!(
-                "must have {MAX_ACTOR_BYTES} bytes at most, and has {}",
-                text.len()
-            ),
-        ));
+        return Err(invalid(ACTOR, format!("must have {MAX_ACTOR_BYTES} bytes at most, and has {}", text.len())));
     }
     if text.chars().any(char::is_control) {
         return Err(invalid(ACTOR, "must not hold control characters"));
     }
     if text.starts_with(RESERVED) {
-        return Err(invalid(
-            ACTOR,
-            format!("identities that start with {RESERVED:?} belong to the system"),
-        ));
+        return Err(invalid(ACTOR, format!("identities that start with {RESERVED:?} belong to the system")));
     }
-    Ok(if text.is_empty() {
-        Actor::default()
-    } else {
-        Actor(text.to_string())
-    })
+    Ok(if text.is_empty() { Actor::default() } else { Actor(text.to_string()) })
 }
 
 /// The error for an upload that could not be read on.
 pub(crate) fn broken_upload(status: &Status) -> Error {
     let message = status.message();
     if status.code() == Code::OutOfRange && message.contains("message length too large") {
-        let what =
-            "a message of the upload is too large; cut it into smaller ones. Nothing was written";
+        let what = "a message of the upload is too large; cut it into smaller ones. Nothing was written";
         return Error::new(Reason::LimitExceeded, what).with("limit", "message_bytes");
     }
-    let problem = if message.contains(BROKE_OFF) {
-        BROKE_OFF
-    } else {
-        "a message of the upload cannot be read"
-    };
-    Error::new(
-        Reason::InvalidArgument,
-        format!("{problem}; nothing was written"),
-    )
-    .with("field", "")
+    let problem = if message.contains(BROKE_OFF) { BROKE_OFF } else { "a message of the upload cannot be read" };
+    Error::new(Reason::InvalidArgument, format!("{problem}; nothing was written")).with("field", "")
 }
 
 #[cfg(test)]
@@ -123,22 +92,11 @@ mod tests {
 
     #[test]
     fn actors_are_texts_of_bounded_length() {
-        assert_eq!(
-            actor(&MetadataMap::new()).unwrap(),
-            Actor("anonymous".into())
-        );
+        assert_eq!(actor(&MetadataMap::new()).unwrap(), Actor("anonymous".into()));
         assert_eq!(acting(b"").unwrap(), Actor("anonymous".into()));
-        assert_eq!(
-            acting("job/7 für Ada".as_bytes()).unwrap(),
-            Actor("job/7 für Ada".into())
-        );
+        assert_eq!(acting("job/7 für Ada".as_bytes()).unwrap(), Actor("job/7 für Ada".into()));
         assert!(acting(&[b'x'; MAX_ACTOR_BYTES]).is_ok());
-        for bad in [
-            &[b'x'; MAX_ACTOR_BYTES + 1][..],
-            &[0xff, 0xfe],
-            b"omnigraph:recovery",
-            b"a\tb",
-        ] {
+        for bad in [&[b'x'; MAX_ACTOR_BYTES + 1][..], &[0xff, 0xfe], b"omnigraph:recovery", b"a\tb"] {
             let error = acting(bad).unwrap_err();
             assert_eq!(error.metadata()["field"], ACTOR);
         }

@@ -49,14 +49,8 @@ impl Call {
         self,
         source: impl Stream<Item = Result<T>> + Send + 'static,
     ) -> Response<Streamed<T>> {
-        let timer = self
-            .deadline
-            .map(|d| Box::pin(tokio::time::sleep_until(d.0)));
-        let answer: Streamed<T> = Box::pin(Answer {
-            source: Some(source.boxed()),
-            timer,
-            call: self,
-        });
+        let timer = self.deadline.map(|d| Box::pin(tokio::time::sleep_until(d.0)));
+        let answer: Streamed<T> = Box::pin(Answer { source: Some(source.boxed()), timer, call: self });
         let mut response = Response::new(answer);
         response.extensions_mut().insert(Streaming);
         response
@@ -96,11 +90,7 @@ impl<T> Stream for Answer<T> {
         let Some(source) = &mut this.source else {
             return Poll::Ready(None);
         };
-        if this
-            .timer
-            .as_mut()
-            .is_some_and(|timer| timer.as_mut().poll(context).is_ready())
-        {
+        if this.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(context).is_ready()) {
             this.end(Code::DeadlineExceeded);
             return Poll::Ready(Some(Err(status::deadline_exceeded())));
         }
@@ -125,27 +115,17 @@ mod tests {
     use tokio::time::Instant;
     use tonic_types::StatusExt;
 
-    async fn collect(
-        call: Call,
-        source: impl Stream<Item = Result<u8>> + Send + 'static,
-    ) -> Vec<Result<u8, Code>> {
+    async fn collect(call: Call, source: impl Stream<Item = Result<u8>> + Send + 'static) -> Vec<Result<u8, Code>> {
         let response = call.respond(source);
         assert!(response.extensions().get::<Streaming>().is_some());
-        response
-            .into_inner()
-            .map(|item| item.map_err(|s| s.code()))
-            .collect()
-            .await
+        response.into_inner().map(|item| item.map_err(|s| s.code())).collect().await
     }
 
     #[tokio::test]
     async fn an_answer_ends_with_its_first_error() {
         let failed = || Err(Error::new(Reason::StoreUnavailable, "x"));
         let source = futures::stream::iter([Ok(1), failed(), Ok(2), failed()]);
-        assert_eq!(
-            collect(Call::default(), source).await,
-            [Ok(1), Err(Code::Unavailable)]
-        );
+        assert_eq!(collect(Call::default(), source).await, [Ok(1), Err(Code::Unavailable)]);
         let whole = futures::stream::iter([Ok(1), Ok(2)]);
         assert_eq!(collect(Call::default(), whole).await, [Ok(1), Ok(2)]);
     }
@@ -154,34 +134,15 @@ mod tests {
     async fn a_deadline_ends_a_stream_that_goes_on() {
         let deadline = Some(Deadline(Instant::now() + Duration::from_millis(20)));
         let stuck = futures::stream::iter([Ok(1)]).chain(futures::stream::pending());
-        let seen = collect(
-            Call {
-                deadline,
-                ..Call::default()
-            },
-            stuck,
-        )
-        .await;
+        let seen = collect(Call { deadline, ..Call::default() }, stuck).await;
         assert_eq!(seen, [Ok(1), Err(Code::DeadlineExceeded)]);
     }
 
     #[tokio::test]
     async fn errors_name_the_graph() {
-        let call = Call {
-            graph: "social".into(),
-            ..Call::default()
-        };
+        let call = Call { graph: "social".into(), ..Call::default() };
         let source = futures::stream::iter([Err::<u8, _>(Error::new(Reason::CommitNotFound, "x"))]);
-        let status = call
-            .respond(source)
-            .into_inner()
-            .next()
-            .await
-            .unwrap()
-            .unwrap_err();
-        assert_eq!(
-            status.get_details_error_info().unwrap().metadata["graph"],
-            "social"
-        );
+        let status = call.respond(source).into_inner().next().await.unwrap().unwrap_err();
+        assert_eq!(status.get_details_error_info().unwrap().metadata["graph"], "social");
     }
 }

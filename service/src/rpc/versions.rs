@@ -22,27 +22,16 @@ pub(crate) struct Read {
 ///
 /// # Errors
 /// What the selector names does not exist; the graph cannot be opened; the store's.
-pub(crate) async fn read(
-    state: &State,
-    graph: &str,
-    selector: Option<v1::ReadSelector>,
-) -> Result<Read> {
+pub(crate) async fn read(state: &State, graph: &str, selector: Option<v1::ReadSelector>) -> Result<Read> {
     let selector = selector::to_engine("selector", selector)?;
     let graph = state.graph(graph).await?;
     let snapshot = graph.snapshot(&selector).await?;
     let named = commit::ref_to_proto(&snapshot, selector::names_branch(&selector));
-    Ok(Read {
-        graph,
-        snapshot,
-        named,
-    })
+    Ok(Read { graph, snapshot, named })
 }
 
 /// `GetSchema`.
-pub(super) async fn get_schema(
-    state: &State,
-    request: v1::GetSchemaRequest,
-) -> Result<v1::GetSchemaResponse> {
+pub(super) async fn get_schema(state: &State, request: v1::GetSchemaRequest) -> Result<v1::GetSchemaResponse> {
     let read = read(state, &request.graph, request.selector).await?;
     let declared = &read.snapshot.schema;
     Ok(v1::GetSchemaResponse {
@@ -53,14 +42,7 @@ pub(super) async fn get_schema(
 }
 
 /// `GetSnapshot`.
-pub(super) async fn get_snapshot(
-    state: &State,
-    request: v1::GetSnapshotRequest,
-) -> Result<v1::GetSnapshotResponse> {
+pub(super) async fn get_snapshot(state: &State, request: v1::GetSnapshotRequest) -> Result<v1::GetSnapshotResponse> {
     let read = read(state, &request.graph, request.selector).await?;
-    Ok(snapshot::to_proto(
-        &read.snapshot,
-        read.graph.root(),
-        read.named,
-    ))
+    Ok(snapshot::to_proto(&read.snapshot, read.graph.root(), read.named))
 }

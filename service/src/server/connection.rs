@@ -22,10 +22,7 @@ pub(super) struct Connection {
 }
 
 /// The connections of a listener.
-pub(super) fn accept(
-    listener: TcpListener,
-    cut: CancellationToken,
-) -> impl Stream<Item = io::Result<Connection>> {
+pub(super) fn accept(listener: TcpListener, cut: CancellationToken) -> impl Stream<Item = io::Result<Connection>> {
     TcpListenerStream::new(listener).then(move |accepted| {
         let cut = cut.clone();
         async move {
@@ -33,10 +30,7 @@ pub(super) fn accept(
                 Ok(stream) => {
                     // Answers are small and waited for; bunching them up only costs time.
                     let _ = stream.set_nodelay(true);
-                    Ok(Connection {
-                        stream,
-                        cut: Box::pin(cut.cancelled_owned()),
-                    })
+                    Ok(Connection { stream, cut: Box::pin(cut.cancelled_owned()) })
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -57,11 +51,7 @@ impl Connected for Connection {
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.cut.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
@@ -70,11 +60,7 @@ impl AsyncRead for Connection {
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 

@@ -23,10 +23,7 @@ pub(super) async fn graphs(storage: &str) -> Result<Option<Vec<String>>> {
     }
     // A graph id that is always valid gives the folder of all graphs.
     let sample = Root::parse(&graph_root(storage, "x")?)?;
-    match sample
-        .local_path()
-        .and_then(|path| path.parent().map(std::path::Path::to_path_buf))
-    {
+    match sample.local_path().and_then(|path| path.parent().map(std::path::Path::to_path_buf)) {
         Some(folder) => local(folder).await.map(Some),
         None => remote(storage).await.map(Some),
     }
@@ -34,11 +31,7 @@ pub(super) async fn graphs(storage: &str) -> Result<Option<Vec<String>>> {
 
 async fn local(folder: std::path::PathBuf) -> Result<Vec<String>> {
     let failed = |e: std::io::Error| {
-        Error::new(
-            Reason::StoreUnavailable,
-            format!("the graphs cannot be listed: {e}"),
-        )
-        .caused_by(e)
+        Error::new(Reason::StoreUnavailable, format!("the graphs cannot be listed: {e}")).caused_by(e)
     };
     let mut entries = match tokio::fs::read_dir(folder).await {
         Ok(entries) => entries,
@@ -56,20 +49,11 @@ async fn local(folder: std::path::PathBuf) -> Result<Vec<String>> {
 /// Reads the names of everything below the folder, since the store's interface lists whole trees.
 async fn remote(storage: &str) -> Result<Vec<String>> {
     let root = Root::parse(storage).map_err(|e| {
-        let what =
-            "graphs directly below a bucket cannot be listed; use a storage with a path below it";
+        let what = "graphs directly below a bucket cannot be listed; use a storage with a path below it";
         Error::new(Reason::NotImplemented, what).caused_by(e)
     })?;
-    let names = Stores::new(None)
-        .open(root)
-        .await?
-        .log()
-        .list("graphs")
-        .await?;
-    let mut ids: Vec<String> = names
-        .iter()
-        .filter_map(|name| id_of(name.split('/').next()?))
-        .collect();
+    let names = Stores::new(None).open(root).await?.log().list("graphs").await?;
+    let mut ids: Vec<String> = names.iter().filter_map(|name| id_of(name.split('/').next()?)).collect();
     ids.dedup();
     Ok(ids)
 }
@@ -89,20 +73,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let storage = dir.path().to_str().unwrap();
         assert_eq!(graphs(storage).await.unwrap(), Some(Vec::new()));
-        for name in [
-            "b.omni",
-            "a-1.omni",
-            "other",
-            ".omni",
-            "UPPER.omni",
-            "b.omni.tmp",
-        ] {
+        for name in ["b.omni", "a-1.omni", "other", ".omni", "UPPER.omni", "b.omni.tmp"] {
             std::fs::create_dir_all(dir.path().join("graphs").join(name)).unwrap();
         }
-        assert_eq!(
-            graphs(storage).await.unwrap(),
-            Some(vec!["a-1".to_string(), "b".to_string()])
-        );
+        assert_eq!(graphs(storage).await.unwrap(), Some(vec!["a-1".to_string(), "b".to_string()]));
         assert_eq!(graphs("shared-memory://x").await.unwrap(), None);
     }
 }

@@ -22,17 +22,12 @@ pub struct SpoolBudget {
 impl SpoolBudget {
     /// At most `max` bytes at once.
     pub fn new(max: u64) -> Self {
-        Self {
-            used: Arc::default(),
-            max,
-        }
+        Self { used: Arc::default(), max }
     }
 
     fn take(&self, bytes: u64) -> bool {
         let fits = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.max);
-        self.used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
-            .is_ok()
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
     }
 }
 
@@ -68,16 +63,8 @@ pub struct Spooled {
 
 impl Spool {
     pub(super) fn create(folder: &Path, budget: SpoolBudget, max: u64) -> Result<Self> {
-        let file = tempfile::Builder::new()
-            .prefix("omnigraph-load-")
-            .tempfile_in(folder)
-            .map_err(failed)?;
-        Ok(Self {
-            file,
-            share: Share { budget, bytes: 0 },
-            max,
-            buffer: BytesMut::new(),
-        })
+        let file = tempfile::Builder::new().prefix("omnigraph-load-").tempfile_in(folder).map_err(failed)?;
+        Ok(Self { file, share: Share { budget, bytes: 0 }, max, buffer: BytesMut::new() })
     }
 
     /// Adds bytes. Waits for the disk, and so slows a sender that is faster.
@@ -89,10 +76,7 @@ impl Spool {
         let length = bytes.len() as u64;
         let total = self.share.bytes.saturating_add(length);
         if total > self.max {
-            let what = format!(
-                "the load has more than {} bytes; nothing was written, load it in parts",
-                self.max
-            );
+            let what = format!("the load has more than {} bytes; nothing was written, load it in parts", self.max);
             return Err(Error::new(Reason::LimitExceeded, what)
                 .with("limit", "load_bytes")
                 .with("value", total)
@@ -107,11 +91,7 @@ impl Spool {
         }
         self.share.bytes = total;
         self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= SPOOL_BUFFER_BYTES {
-            self.flush().await
-        } else {
-            Ok(())
-        }
+        if self.buffer.len() >= SPOOL_BUFFER_BYTES { self.flush().await } else { Ok(()) }
     }
 
     async fn flush(&mut self) -> Result<()> {
@@ -122,9 +102,7 @@ impl Spool {
         let mut file = self.file.as_file().try_clone().map_err(failed)?;
         let write = move || io::Write::write_all(&mut file, &bytes);
         let written = tokio::task::spawn_blocking(write).await;
-        written
-            .map_err(|e| Error::internal("a write to the spool was torn down").caused_by(e))?
-            .map_err(failed)
+        written.map_err(|e| Error::internal("a write to the spool was torn down").caused_by(e))?.map_err(failed)
     }
 
     /// The whole input.
@@ -133,19 +111,13 @@ impl Spool {
     /// [`Reason::StoreUnavailable`] if the disk fails.
     pub async fn finish(mut self) -> Result<Spooled> {
         self.flush().await?;
-        Ok(Spooled {
-            file: Arc::new(self.file),
-            _share: self.share,
-        })
+        Ok(Spooled { file: Arc::new(self.file), _share: self.share })
     }
 }
 
 fn failed(error: io::Error) -> Error {
-    Error::new(
-        Reason::StoreUnavailable,
-        format!("the spool of loads failed: {error}; nothing was written"),
-    )
-    .caused_by(error)
+    Error::new(Reason::StoreUnavailable, format!("the spool of loads failed: {error}; nothing was written"))
+        .caused_by(error)
 }
 
 #[cfg(test)]
@@ -161,14 +133,7 @@ mod tests {
         let budget = SpoolBudget::new(u64::MAX);
         let mut input = spool(&budget, u64::MAX);
         let chunk = Bytes::from(vec![7; SPOOL_BUFFER_BYTES / 3]);
-        for part in [
-            &chunk,
-            &Bytes::new(),
-            &chunk,
-            &chunk,
-            &Bytes::from_static(b"end"),
-            &chunk,
-        ] {
+        for part in [&chunk, &Bytes::new(), &chunk, &chunk, &Bytes::from_static(b"end"), &chunk] {
             input.push(part).await.unwrap();
         }
         let spooled = input.finish().await.unwrap();

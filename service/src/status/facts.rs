@@ -14,16 +14,8 @@ const NAMES: &[(&str, &str, &[Reason])] = &[
     ("operation_id", "operation", &[]),
     ("expected_head", "expected", &[Reason::HeadMoved]),
     ("head", "actual", &[Reason::HeadMoved]),
-    (
-        "stamp",
-        "found",
-        &[Reason::StorageStampTooOld, Reason::StorageStampTooNew],
-    ),
-    (
-        "root",
-        "location",
-        &[Reason::TornInit, Reason::StoreLacksConditionalPut],
-    ),
+    ("stamp", "found", &[Reason::StorageStampTooOld, Reason::StorageStampTooNew]),
+    ("root", "location", &[Reason::TornInit, Reason::StoreLacksConditionalPut]),
     ("manifest_version", "published", &[Reason::Drift]),
     ("lance_head_version", "found", &[Reason::Drift]),
     ("problems", "errors", &[Reason::InvalidRecord]),
@@ -45,15 +37,13 @@ pub(super) fn metadata(error: &Error) -> HashMap<String, String> {
     let reason = error.reason();
     let mut out = HashMap::new();
     for (key, value) in error.metadata() {
-        let known = NAMES.iter().find(|(name, _, reasons)| {
-            name == key && (reasons.is_empty() || reasons.contains(&reason))
-        });
+        let known =
+            NAMES.iter().find(|(name, _, reasons)| name == key && (reasons.is_empty() || reasons.contains(&reason)));
         let key = known.map_or(*key, |(_, name, _)| name);
         out.insert(key.to_string(), super::told(reason, value));
     }
     if WITH_PROBLEM.contains(&reason) {
-        out.entry("problem".to_string())
-            .or_insert_with(|| super::told(reason, error.message()));
+        out.entry("problem".to_string()).or_insert_with(|| super::told(reason, error.message()));
     }
     match reason {
         Reason::LimitExceeded => name_limit(&mut out),
@@ -61,8 +51,7 @@ pub(super) fn metadata(error: &Error) -> HashMap<String, String> {
         Reason::InvalidSchema => place(error, &mut out),
         Reason::StorageStampTooOld | Reason::StorageStampTooNew => {
             let served = omnigraph_engine::format::stamp::CURRENT;
-            out.entry("served".to_string())
-                .or_insert_with(|| served.to_string());
+            out.entry("served".to_string()).or_insert_with(|| served.to_string());
         }
         _ => {}
     }
@@ -88,10 +77,7 @@ fn split_type(out: &mut HashMap<String, String>) {
 
 /// The engine gives a limit's number where the contract gives its name.
 fn name_limit(out: &mut HashMap<String, String>) {
-    let Some(limit) = out
-        .get("limit")
-        .filter(|l| l.bytes().all(|b| b.is_ascii_digit()))
-    else {
+    let Some(limit) = out.get("limit").filter(|l| l.bytes().all(|b| b.is_ascii_digit())) else {
         return;
     };
     let limit = limit.clone();
@@ -104,9 +90,7 @@ fn place(error: &Error, out: &mut HashMap<String, String>) {
     let first = error.violations().first().map(|v| v.field.as_str());
     let place = first.and_then(|f| f.strip_prefix("line ")?.split_once(", column "));
     if let Some((line, column)) = place {
-        out.entry("line".to_string())
-            .or_insert_with(|| line.to_string());
-        out.entry("column".to_string())
-            .or_insert_with(|| column.to_string());
+        out.entry("line".to_string()).or_insert_with(|| line.to_string());
+        out.entry("column".to_string()).or_insert_with(|| column.to_string());
     }
 }

@@ -78,9 +78,7 @@ fn clean(word: &str) -> String {
 fn address(rest: &str) -> String {
     let path = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, tail) = rest.split_at(path);
-    let host = authority
-        .rsplit_once('@')
-        .map(|(_, host)| format!("{GONE}@{host}"));
+    let host = authority.rsplit_once('@').map(|(_, host)| format!("{GONE}@{host}"));
     let host = host.unwrap_or_else(|| authority.to_string());
     match tail.split_once('?') {
         Some((path, _)) => format!("{host}{path}?{GONE}"),
@@ -95,10 +93,7 @@ fn access_keys(word: &str) -> String {
     for prefix in ["AKIA", "ASIA"] {
         while let Some(at) = out.find(prefix) {
             let key = out.get(at..at + LENGTH);
-            let is_key = key.is_some_and(|k| {
-                k.bytes()
-                    .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-            });
+            let is_key = key.is_some_and(|k| k.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit()));
             if !is_key {
                 break;
             }
@@ -116,22 +111,10 @@ mod tests {
     fn credentials_go_and_the_rest_stays() {
         for (text, expected) in [
             ("the object a/b is missing", "the object a/b is missing"),
-            (
-                "GET https://u:p@host/b/k?X-Amz-Signature=abc failed",
-                "GET https://***@host/b/k?*** failed",
-            ),
-            (
-                "at s3://bucket/graphs/social.omni now",
-                "at s3://bucket/graphs/social.omni now",
-            ),
-            (
-                "key AKIAABCDEFGHIJKLMNOP was refused",
-                "key *** was refused",
-            ),
-            (
-                "aws_secret_access_key=abc/def x",
-                "aws_secret_access_key=*** x",
-            ),
+            ("GET https://u:p@host/b/k?X-Amz-Signature=abc failed", "GET https://***@host/b/k?*** failed"),
+            ("at s3://bucket/graphs/social.omni now", "at s3://bucket/graphs/social.omni now"),
+            ("key AKIAABCDEFGHIJKLMNOP was refused", "key *** was refused"),
+            ("aws_secret_access_key=abc/def x", "aws_secret_access_key=*** x"),
             ("authorization: Bearer abc.def", "authorization: Bearer ***"),
             ("Token: abc", "Token: ***"),
             ("the page token: abc", "the page token: ***"),

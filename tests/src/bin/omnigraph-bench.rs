@@ -105,7 +105,12 @@ async fn load(folder: &Path, file: &Path, nodes: u64, edges: u64, bytes: u64, ta
     let took = start.elapsed();
     table.row(
         format!("load {nodes} nodes + {edges} edges ({} MB of JSON)", bytes / 1_000_000),
-        format!("{:.2} s, {:.0} rows/s, {} MB resident at most", took.as_secs_f64(), (nodes + edges) as f64 / took.as_secs_f64(), peak_mb()),
+        format!(
+            "{:.2} s, {:.0} rows/s, {} MB resident at most",
+            took.as_secs_f64(),
+            (nodes + edges) as f64 / took.as_secs_f64(),
+            peak_mb()
+        ),
     );
     Ok(())
 }
@@ -125,7 +130,10 @@ async fn scans(folder: &Path, table: &mut Table) -> Outcome {
         let mut rows = (0, 0);
         for _ in 0..3 {
             let start = Instant::now();
-            let dataset = DatasetBuilder::from_uri(format!("{}/{}", local.root(), at.location)).with_version(at.version).load().await?;
+            let dataset = DatasetBuilder::from_uri(format!("{}/{}", local.root(), at.location))
+                .with_version(at.version)
+                .load()
+                .await?;
             let mut stream = dataset.scan().try_into_stream().await?;
             rows.0 = 0;
             while let Some(batch) = stream.try_next().await? {
@@ -186,7 +194,11 @@ async fn commits(folder: &Path, table: &mut Table) -> Outcome {
     let deep = median(&times[2_000..]);
     table.row(
         "one-row commit at depth 2,000, median",
-        format!("{:.1} ms, {:.2} of the shallow one", deep.as_secs_f64() * 1e3, deep.as_secs_f64() / shallow.as_secs_f64()),
+        format!(
+            "{:.1} ms, {:.2} of the shallow one",
+            deep.as_secs_f64() * 1e3,
+            deep.as_secs_f64() / shallow.as_secs_f64()
+        ),
     );
     let (files, bytes) = usage(Path::new(graph.root()))?;
     table.row("disk after 2,040 one-row commits", format!("{:.1} MB in {files} files", bytes as f64 / 1e6));

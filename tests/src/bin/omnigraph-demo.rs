@@ -92,7 +92,9 @@ async fn what_if(graph: &Graph) -> Outcome {
     graph.create_branch("lga-closed", Selector::default()).await?;
     let done = graph
         .mutate()
-        .upsert(node("Airport").set("faa", "XNY").set("name", "Relief Field").set("latitude", 40.9).set("longitude", -73.7))
+        .upsert(
+            node("Airport").set("faa", "XNY").set("name", "Relief Field").set("latitude", 40.9).set("longitude", -73.7),
+        )
         .insert(
             edge("Flight", "XNY", "BOS")
                 .set("carrier", "B6")
@@ -139,7 +141,8 @@ async fn look_back(graph: &Graph) -> Outcome {
         .iter()
         .find(|c| c.message == "flights-2013-01-01")
         .ok_or("the first day's commit is missing from the log")?;
-    let then = graph.scan(omnigraph_client::TypeRef::edge("Flight")).columns(["id"]).commit(&first_day.id).send().await?;
+    let then =
+        graph.scan(omnigraph_client::TypeRef::edge("Flight")).columns(["id"]).commit(&first_day.id).send().await?;
     let rows: usize = then.collect_all().await?.iter().map(|b| b.num_rows()).sum();
     say(&format!("   commit {} shows {rows} flights", first_day.id));
 

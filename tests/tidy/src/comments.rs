@@ -15,9 +15,7 @@ pub(crate) fn comments(path: &str, text: &str) -> Vec<Comment> {
         "rs" => slash_comments(text, true),
         "proto" | "ts" | "js" | "go" | "java" | "pg" => slash_comments(text, false),
         "toml" | "yaml" | "yml" | "sh" | "py" => hash_comments(text),
-        _ if ["Makefile", "Dockerfile"].contains(&name) || text.starts_with("#!") => {
-            hash_comments(text)
-        }
+        _ if ["Makefile", "Dockerfile"].contains(&name) || text.starts_with("#!") => hash_comments(text),
         _ => Vec::new(),
     }
 }
@@ -47,12 +45,7 @@ fn hash_comments(text: &str) -> Vec<Comment> {
 
 /// `//` and `/* */` outside literals. `rust` turns on nesting, raw strings and lifetimes.
 fn slash_comments(text: &str, rust: bool) -> Vec<Comment> {
-    let mut scan = Scan {
-        text,
-        at: 0,
-        line: 1,
-        rust,
-    };
+    let mut scan = Scan { text, at: 0, line: 1, rust };
     let mut found = Vec::new();
     while let Some(c) = scan.peek(0) {
         match c {
@@ -77,10 +70,7 @@ fn slash_comments(text: &str, rust: bool) -> Vec<Comment> {
 
 fn push_lines(found: &mut Vec<Comment>, first: usize, body: &str) {
     for (index, line) in body.lines().enumerate() {
-        found.push(Comment {
-            line: first + index,
-            text: line.trim().to_owned(),
-        });
+        found.push(Comment { line: first + index, text: line.trim().to_owned() });
     }
 }
 
@@ -176,9 +166,7 @@ impl<'t> Scan<'t> {
         let close = format!("\"{}", "#".repeat(hashes));
         let open = hashes + 1;
         let body = &self.rest()[open..];
-        let length = body
-            .find(&close)
-            .map_or(self.rest().len(), |end| open + end + close.len());
+        let length = body.find(&close).map_or(self.rest().len(), |end| open + end + close.len());
         let end = self.at + length;
         while self.at < end {
             self.step();

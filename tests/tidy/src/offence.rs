@@ -17,29 +17,14 @@ pub struct Offence {
 
 impl Offence {
     /// An offence at `file:line`.
-    pub fn new(
-        file: impl Into<String>,
-        line: usize,
-        what: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
-        Self {
-            file: file.into(),
-            line,
-            what: what.into(),
-            fix: fix.into(),
-        }
+    pub fn new(file: impl Into<String>, line: usize, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { file: file.into(), line, what: what.into(), fix: fix.into() }
     }
 }
 
 impl fmt::Display for Offence {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            what,
-            fix,
-        } = self;
+        let Self { file, line, what, fix } = self;
         write!(out, "{file}:{line}: {what}; {fix}")
     }
 }

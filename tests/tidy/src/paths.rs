@@ -69,13 +69,7 @@ fn walk(stream: &TokenStream, prefix: &[String], found: &mut Vec<Name>) {
 }
 
 /// Reads the name that starts at `start` and answers where reading goes on.
-fn read_name(
-    tokens: &[TokenTree],
-    start: usize,
-    word: &Ident,
-    prefix: &[String],
-    found: &mut Vec<Name>,
-) -> usize {
+fn read_name(tokens: &[TokenTree], start: usize, word: &Ident, prefix: &[String], found: &mut Vec<Name>) -> usize {
     let mut segments = prefix.to_vec();
     if continues_a_type(tokens, start) {
         // `Vec::<T>::new`: the tail of a path that is not spelled in one piece.
@@ -111,9 +105,9 @@ fn read_name(
 
 fn usage(tokens: &[TokenTree], after: usize) -> Use {
     match tokens.get(after) {
-        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => Use::Call {
-            empty: group.stream().is_empty(),
-        },
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+            Use::Call { empty: group.stream().is_empty() }
+        }
         Some(TokenTree::Punct(bang)) if bang.as_char() == '!' => match tokens.get(after + 1) {
             Some(TokenTree::Group(_)) => Use::Macro,
             _ => Use::Plain,
@@ -135,8 +129,7 @@ fn is_double_colon(tokens: &[TokenTree], at: usize) -> bool {
 
 /// After a single dot; two dots are a range.
 fn is_member(tokens: &[TokenTree], start: usize) -> bool {
-    punct(tokens, start.checked_sub(1)) == Some('.')
-        && punct(tokens, start.checked_sub(2)) != Some('.')
+    punct(tokens, start.checked_sub(1)) == Some('.') && punct(tokens, start.checked_sub(2)) != Some('.')
 }
 
 fn continues_a_type(tokens: &[TokenTree], start: usize) -> bool {
@@ -160,11 +153,7 @@ mod tests {
     fn groups_are_spread_and_aliases_dropped() {
         let found = read("use crate::{model::{schema, value as v}, store::lance::open};");
         let paths: Vec<_> = found.iter().filter(|path| path.contains("::")).collect();
-        let expected = [
-            "crate::model::schema",
-            "crate::model::value",
-            "crate::store::lance::open",
-        ];
+        let expected = ["crate::model::schema", "crate::model::value", "crate::store::lance::open"];
         assert_eq!(paths, expected);
     }
 

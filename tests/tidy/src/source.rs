@@ -101,14 +101,8 @@ pub(crate) fn join(folder: &str, name: &str) -> String {
 impl Block {
     fn new(name: &syn::Ident, attributes: &[syn::Attribute], first: Span, last: Span) -> Self {
         let start = first.start().line;
-        let tops = attributes
-            .iter()
-            .map(|attribute| attribute.span().start().line);
-        Self {
-            name: name.to_string(),
-            top: tops.min().unwrap_or(start),
-            lines: start..=last.end().line,
-        }
+        let tops = attributes.iter().map(|attribute| attribute.span().start().line);
+        Self { name: name.to_string(), top: tops.min().unwrap_or(start), lines: start..=last.end().line }
     }
 
     pub(crate) fn length(&self) -> usize {
@@ -120,10 +114,7 @@ impl Block {
 fn is_test_path(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split('/').collect();
     let name = parts.pop().unwrap_or_default();
-    name == "tests.rs"
-        || parts
-            .iter()
-            .any(|part| ["tests", "benches", "examples"].contains(part))
+    name == "tests.rs" || parts.iter().any(|part| ["tests", "benches", "examples"].contains(part))
 }
 
 /// `#[test]`, `#[tokio::test]`, `#[cfg(test)]`, `#[cfg(any(test, …))]`; not `#[cfg(not(test))]`.
@@ -145,9 +136,7 @@ fn is_test_attribute(attribute: &syn::Attribute) -> bool {
 }
 
 fn string_of(attributes: &[syn::Attribute], name: &str) -> Option<String> {
-    let found = attributes
-        .iter()
-        .find(|attribute| attribute.path().is_ident(name))?;
+    let found = attributes.iter().find(|attribute| attribute.path().is_ident(name))?;
     let syn::Expr::Lit(literal) = &found.meta.require_name_value().ok()?.value else {
         return None;
     };
@@ -195,12 +184,7 @@ impl Found {
         self.test_depth -= usize::from(test);
     }
 
-    fn function(
-        &mut self,
-        attributes: &[syn::Attribute],
-        signature: &syn::Signature,
-        body: &syn::Block,
-    ) {
+    fn function(&mut self, attributes: &[syn::Attribute], signature: &syn::Signature, body: &syn::Block) {
         let last = body.brace_token.span.close();
         let block = Block::new(&signature.ident, attributes, signature.span(), last);
         self.functions.push(block);
@@ -211,15 +195,9 @@ impl Found {
         let candidates = match string_of(&module.attrs, "path") {
             Some(path) if self.inline_depth == 0 => vec![join(&self.file_folder, &path)],
             Some(path) => vec![join(&self.folder, &path)],
-            None => vec![
-                join(&self.folder, &format!("{name}.rs")),
-                join(&self.folder, &format!("{name}/mod.rs")),
-            ],
+            None => vec![join(&self.folder, &format!("{name}.rs")), join(&self.folder, &format!("{name}/mod.rs"))],
         };
-        self.mounts.push(Mount {
-            candidates,
-            test: self.test_depth > 0,
-        });
+        self.mounts.push(Mount { candidates, test: self.test_depth > 0 });
     }
 }
 
@@ -283,10 +261,8 @@ impl<'ast> Visit<'ast> for Found {
         if call.path.is_ident("include")
             && let Ok(path) = call.parse_body::<syn::LitStr>()
         {
-            self.mounts.push(Mount {
-                candidates: vec![join(&self.file_folder, &path.value())],
-                test: self.test_depth > 0,
-            });
+            self.mounts
+                .push(Mount { candidates: vec![join(&self.file_folder, &path.value())], test: self.test_depth > 0 });
         }
     }
 }

@@ -12,14 +12,7 @@ use crate::source::{Source, module_dir};
 /// Folders that hold no work of ours: build output, generated code, installed packages.
 const SKIPPED_FOLDERS: [&str; 5] = ["target", "gen", "node_modules", "venv", "__pycache__"];
 /// Hidden names that are ours; all other hidden names are skipped.
-const KEPT_HIDDEN: [&str; 6] = [
-    ".ci",
-    ".github",
-    ".cargo",
-    ".editorconfig",
-    ".gitattributes",
-    ".gitignore",
-];
+const KEPT_HIDDEN: [&str; 6] = [".ci", ".github", ".cargo", ".editorconfig", ".gitattributes", ".gitignore"];
 /// Files written by tools.
 const SKIPPED_FILES: [&str; 1] = ["Cargo.lock"];
 
@@ -61,32 +54,20 @@ impl Tree {
                 continue;
             };
             let below_root = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            let parts: Vec<_> = below_root
-                .components()
-                .map(|part| part.as_os_str().to_string_lossy())
-                .collect();
-            texts.push(Text {
-                path: parts.join("/"),
-                text,
-            });
+            let parts: Vec<_> = below_root.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+            texts.push(Text { path: parts.join("/"), text });
         }
         Ok(Self::new(texts))
     }
 
     /// A tree of the given `(path, content)` pairs.
     pub fn from_texts<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let texts = files.into_iter().map(|(path, text)| Text {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        });
+        let texts = files.into_iter().map(|(path, text)| Text { path: path.to_owned(), text: text.to_owned() });
         Self::new(texts.collect())
     }
 
     fn new(texts: Vec<Text>) -> Self {
-        let mut tree = Self {
-            texts,
-            ..Self::default()
-        };
+        let mut tree = Self { texts, ..Self::default() };
         for text in tree.texts.iter().filter(|text| text.path.ends_with(".rs")) {
             match Source::parse(text) {
                 Ok(source) => tree.sources.push(source),
@@ -129,9 +110,7 @@ impl Tree {
             }
         }
         for source in &mut self.sources {
-            let below = folders
-                .iter()
-                .any(|folder| source.path.starts_with(folder.as_str()));
+            let below = folders.iter().any(|folder| source.path.starts_with(folder.as_str()));
             source.all_test |= below || files.contains(&source.path);
         }
     }

@@ -15,11 +15,7 @@ fn tree() -> &'static Tree {
 
 fn assert_none(offences: &[Offence]) {
     let count = offences.len();
-    assert!(
-        offences.is_empty(),
-        "{count} offences:\n{}",
-        report(offences)
-    );
+    assert!(offences.is_empty(), "{count} offences:\n{}", report(offences));
 }
 
 #[test]

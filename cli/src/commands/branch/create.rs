@@ -28,16 +28,10 @@ impl Create {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let selector = self.version.selector()?;
         let takes = Words::exactly(1, "NAME");
-        let (target, words) = context
-            .target(&self.scope, self.words, &takes, Access::ReadWrite)
-            .await?;
+        let (target, words) = context.target(&self.scope, self.words, &takes, Access::ReadWrite).await?;
         let name = only(words)?;
         context.announce(&format!("making branch {name} in {}", target.place()));
         let branch = target.create_branch(&name, &selector).await?;
-        output::answer(
-            context,
-            || shape::branch(&branch),
-            || table::branch(&branch),
-        )
+        output::answer(context, || shape::branch(&branch), || table::branch(&branch))
     }
 }

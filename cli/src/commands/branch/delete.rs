@@ -31,18 +31,12 @@ pub(crate) struct Delete {
 impl Delete {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let takes = Words::exactly(1, "NAME");
-        let (target, words) = context
-            .target(&self.scope, self.words, &takes, Access::ReadWrite)
-            .await?;
+        let (target, words) = context.target(&self.scope, self.words, &takes, Access::ReadWrite).await?;
         let name = only(words)?;
         let from = format!("branch {name} of {}", target.place());
         context.announce(&format!("deleting {from}"));
         consent::ask(context, &self.consent, &format!("delete {from}"))?;
         target.delete_branch(&name, self.force).await?;
-        output::answer(
-            context,
-            || shape::deleted("branch", &name),
-            || format!("deleted branch {name}"),
-        )
+        output::answer(context, || shape::deleted("branch", &name), || format!("deleted branch {name}"))
     }
 }

@@ -11,9 +11,7 @@ use crate::output::{self, shape, table};
 
 /// List the live branches, main included, by name.
 #[derive(Debug, Args)]
-#[command(
-    override_usage = "omnigraph branch list TARGET\n       omnigraph branch list --server URL --graph ID"
-)]
+#[command(override_usage = "omnigraph branch list TARGET\n       omnigraph branch list --server URL --graph ID")]
 pub(crate) struct List {
     /// Path or URI of the graph, unless named otherwise
     #[arg(value_name = "TARGET")]
@@ -24,9 +22,7 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
-        let (target, _) = context
-            .target(&self.scope, self.words, &Words::NONE, Access::ReadOnly)
-            .await?;
+        let (target, _) = context.target(&self.scope, self.words, &Words::NONE, Access::ReadOnly).await?;
         let branches = target.branches().await?;
         let json = || branches.iter().map(shape::branch).collect();
         output::answer(context, json, || table::branches(&branches))

@@ -25,14 +25,8 @@ pub(crate) struct Show {
 impl Show {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let takes = Words::exactly(1, "NAME");
-        let (target, words) = context
-            .target(&self.scope, self.words, &takes, Access::ReadOnly)
-            .await?;
+        let (target, words) = context.target(&self.scope, self.words, &takes, Access::ReadOnly).await?;
         let branch = target.branch(&only(words)?).await?;
-        output::answer(
-            context,
-            || shape::branch(&branch),
-            || table::branch(&branch),
-        )
+        output::answer(context, || shape::branch(&branch), || table::branch(&branch))
     }
 }

@@ -35,9 +35,7 @@ impl Show {
             Some(_) => Words::NONE,
             None => Words::exactly(1, "ID, or --request-id ID"),
         };
-        let (target, words) = context
-            .target(&self.scope, self.words, &takes, Access::ReadOnly)
-            .await?;
+        let (target, words) = context.target(&self.scope, self.words, &takes, Access::ReadOnly).await?;
         let commit = match &self.request_id {
             Some(request) => {
                 let branch = self.branch.as_deref().unwrap_or(MAIN);
@@ -45,10 +43,6 @@ impl Show {
             }
             None => target.commit(&only(words)?).await?,
         };
-        output::answer(
-            context,
-            || shape::commit(&commit),
-            || table::commit(&commit),
-        )
+        output::answer(context, || shape::commit(&commit), || table::commit(&commit))
     }
 }

@@ -40,8 +40,6 @@ impl Create {
 
 /// The text of a schema.
 pub(crate) fn read_schema(file: &Path) -> Result<String> {
-    let file = file
-        .to_str()
-        .ok_or_else(|| Failure::usage("the schema's path is not UTF-8"))?;
+    let file = file.to_str().ok_or_else(|| Failure::usage("the schema's path is not UTF-8"))?;
     read_text(file)
 }

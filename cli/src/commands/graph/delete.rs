@@ -30,16 +30,8 @@ impl Delete {
         let (address, _) = context.address(&self.scope, self.words, &Words::NONE)?;
         let place = address.to_string();
         context.announce(&format!("deleting {place}"));
-        consent::ask(
-            context,
-            &self.consent,
-            &format!("delete {place} with everything in it, for good"),
-        )?;
+        consent::ask(context, &self.consent, &format!("delete {place} with everything in it, for good"))?;
         delete(&address, &context.caller(&self.scope)).await?;
-        output::answer(
-            context,
-            || shape::deleted("graph", address.name()),
-            || format!("deleted {place}"),
-        )
+        output::answer(context, || shape::deleted("graph", address.name()), || format!("deleted {place}"))
     }
 }

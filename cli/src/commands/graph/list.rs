@@ -26,23 +26,15 @@ pub(crate) struct List {
 impl List {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         if self.scope.graph.is_some() {
-            return Err(Failure::usage(
-                "--graph means nothing here: all graphs of the server are listed",
-            ));
+            return Err(Failure::usage("--graph means nothing here: all graphs of the server are listed"));
         }
         let (address, _) = context.address(&self.scope, self.words, &Words::NONE)?;
         let Address::Server { url, .. } = address else {
-            return Err(Failure::usage(
-                "only a server knows its graphs; give --server URL",
-            ));
+            return Err(Failure::usage("only a server knows its graphs; give --server URL"));
         };
         let client = connect(&url, &context.caller(&self.scope)).await?;
         let graphs: Vec<GraphSummary> = client.list_graphs().try_collect().await?;
-        output::answer(
-            context,
-            || graphs.iter().map(shape).collect(),
-            || text(&graphs),
-        )
+        output::answer(context, || graphs.iter().map(shape).collect(), || text(&graphs))
     }
 }
 
@@ -50,9 +42,7 @@ fn shape(graph: &GraphSummary) -> Json {
     let (state, reason, detail) = match &graph.state {
         GraphState::Unknown => ("unknown", None, None),
         GraphState::Ready => ("ready", None, None),
-        GraphState::Quarantined { reason, detail } => {
-            ("quarantined", reason.map(|r| r.reason()), Some(detail))
-        }
+        GraphState::Quarantined { reason, detail } => ("quarantined", reason.map(|r| r.reason()), Some(detail)),
     };
     json!({"graph": graph.id, "root": graph.root_uri, "state": state, "reason": reason, "detail": detail})
 }

@@ -25,9 +25,7 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
-        let (reader, _) = context
-            .reader(&self.scope, &self.version, self.words, &Words::NONE)
-            .await?;
+        let (reader, _) = context.reader(&self.scope, &self.version, self.words, &Words::NONE).await?;
         let json = || shape::schema(&reader.commit, &reader.source, &reader.schema);
         output::answer(context, json, || reader.source.clone())
     }

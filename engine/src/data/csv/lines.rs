@@ -56,9 +56,7 @@ impl<R> Lines<R> {
     pub(super) fn field(&self, at: usize) -> Option<(&str, bool)> {
         let start = if at == 0 { 0 } else { self.fields[at - 1].0 };
         let (end, quoted) = self.fields[at];
-        std::str::from_utf8(&self.text[start..end])
-            .ok()
-            .map(|text| (text, quoted))
+        std::str::from_utf8(&self.text[start..end]).ok().map(|text| (text, quoted))
     }
 
     /// The line the record starts on, from 1.
@@ -104,9 +102,7 @@ impl<R: Read> Lines<R> {
             self.fields.clear();
             self.started_on = self.breaks + 1;
             let line = self.record()?;
-            let blank = line == Line::Fields
-                && self.text.is_empty()
-                && matches!(*self.fields, [(_, false)]);
+            let blank = line == Line::Fields && self.text.is_empty() && matches!(*self.fields, [(_, false)]);
             if !blank {
                 return Ok(line);
             }
@@ -121,11 +117,7 @@ impl<R: Read> Lines<R> {
             }
             self.take_run(state)?;
             let Some(&byte) = self.chunk.get(self.pos) else {
-                state = if state == State::FieldStart {
-                    State::Plain
-                } else {
-                    state
-                };
+                state = if state == State::FieldStart { State::Plain } else { state };
                 continue;
             };
             // A run may have been taken in front of this byte.
@@ -146,8 +138,7 @@ impl<R: Read> Lines<R> {
                     State::Quoted
                 }
                 (_, b',') => {
-                    self.fields
-                        .push((self.text.len(), state == State::AfterQuote));
+                    self.fields.push((self.text.len(), state == State::AfterQuote));
                     State::FieldStart
                 }
                 (_, b'\n') => {
@@ -157,7 +148,8 @@ impl<R: Read> Lines<R> {
                 (State::AfterQuote, b'\r') => State::AfterQuote,
                 (State::AfterQuote, _) => return self.broken("text follows a closing quote"),
                 (State::Plain, b'"') => {
-                    return self.broken("a quote stands in a field without quotes; quote the field and double the quote");
+                    return self
+                        .broken("a quote stands in a field without quotes; quote the field and double the quote");
                 }
                 (State::FieldStart | State::Plain, _) => {
                     self.text.push(byte);
@@ -172,9 +164,7 @@ impl<R: Read> Lines<R> {
         let rest = &self.chunk[self.pos..];
         let length = match state {
             State::Quoted => rest.iter().position(|b| *b == b'"' || *b == b'\n'),
-            State::FieldStart | State::Plain => {
-                rest.iter().position(|b| matches!(b, b',' | b'"' | b'\n'))
-            }
+            State::FieldStart | State::Plain => rest.iter().position(|b| matches!(b, b',' | b'"' | b'\n')),
             State::AfterQuote => Some(0),
         };
         let length = length.unwrap_or(rest.len());
@@ -182,9 +172,8 @@ impl<R: Read> Lines<R> {
         self.pos += length;
         if self.text.len() > limits::MAX_RECORD_BYTES {
             let (line, limit) = (self.started_on, limits::MAX_RECORD_BYTES);
-            let what = format!(
-                "the record that starts on line {line} has more than {limit} bytes; nothing was written"
-            );
+            let what =
+                format!("the record that starts on line {line} has more than {limit} bytes; nothing was written");
             return Err(Error::new(Reason::LimitExceeded, what).with("limit", limit));
         }
         Ok(())
@@ -195,14 +184,10 @@ impl<R: Read> Lines<R> {
     }
 
     fn end_line(&mut self, state: State) {
-        if state != State::AfterQuote
-            && self.text.len() > self.field_start()
-            && self.text.last() == Some(&b'\r')
-        {
+        if state != State::AfterQuote && self.text.len() > self.field_start() && self.text.last() == Some(&b'\r') {
             self.text.pop();
         }
-        self.fields
-            .push((self.text.len(), state == State::AfterQuote));
+        self.fields.push((self.text.len(), state == State::AfterQuote));
     }
 
     fn end(&mut self, state: State) -> Line {

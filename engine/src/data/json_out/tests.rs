@@ -28,57 +28,38 @@ fn rows_look_like_what_is_loaded() {
     let schema = people();
     for line in cases {
         let batches = decode_json(&schema, line).unwrap();
-        assert_eq!(
-            written(type_of(&schema, &batches[0].type_ref), &batches[0].batch),
-            line
-        );
+        assert_eq!(written(type_of(&schema, &batches[0].type_ref), &batches[0].batch), line);
     }
 }
 
 #[test]
 fn a_projection_writes_what_it_has() {
     let schema = people();
-    let batches = decode_json(
-        &schema,
-        "{\"edge\":\"Knows\",\"from\":\"a\",\"to\":\"b\",\"data\":{\"since\":\"2024-02-29\"}}",
-    )
-    .unwrap();
+    let batches =
+        decode_json(&schema, "{\"edge\":\"Knows\",\"from\":\"a\",\"to\":\"b\",\"data\":{\"since\":\"2024-02-29\"}}")
+            .unwrap();
     let ty = type_of(&schema, &TypeRef::edge("Knows"));
     let projected = batches[0].batch.project(&[3]).unwrap();
-    assert_eq!(
-        written(ty, &projected),
-        "{\"edge\":\"Knows\",\"data\":{\"since\":\"2024-02-29\"}}\n"
-    );
+    assert_eq!(written(ty, &projected), "{\"edge\":\"Knows\",\"data\":{\"since\":\"2024-02-29\"}}\n");
 }
 
 #[test]
 fn what_has_no_text_is_corrupt() {
     let ty = holder(scalar(ScalarType::F64));
     let id = array_from_values(&scalar(ScalarType::String), &[Value::String("a".into())]).unwrap();
-    let batch = RecordBatch::try_new(
-        logical_schema(&ty),
-        vec![id.clone(), Arc::new(Float64Array::from(vec![f64::NAN]))],
-    );
+    let batch =
+        RecordBatch::try_new(logical_schema(&ty), vec![id.clone(), Arc::new(Float64Array::from(vec![f64::NAN]))]);
     let error = write_rows(&ty, &batch.unwrap(), &mut Vec::new()).unwrap_err();
     assert_eq!(error.reason(), Reason::DataCorrupt);
     let other = RecordBatch::try_from_iter([("x", id)]).unwrap();
-    assert_eq!(
-        write_rows(&ty, &other, &mut Vec::new())
-            .unwrap_err()
-            .reason(),
-        Reason::Internal
-    );
+    assert_eq!(write_rows(&ty, &other, &mut Vec::new()).unwrap_err().reason(), Reason::Internal);
 }
 
 fn round_trip(kind: EntityKind, batch: &RecordBatch) -> Result<(), TestCaseError> {
     let ty = everything(kind);
     let text = written(&ty, batch);
     for line in text.lines() {
-        prop_assert!(
-            serde_json::from_str::<serde_json::Value>(line).is_ok(),
-            "{}",
-            line
-        );
+        prop_assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{}", line);
     }
     let batches = decode_json(&schema(vec![ty.clone()]), text.clone()).unwrap();
     prop_assert_eq!(&together(&batches), batch);

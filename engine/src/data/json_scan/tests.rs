@@ -15,26 +15,12 @@ fn members_are_found_with_their_places() {
     let mut record = Record::default();
     assert_eq!(record.scan(text.as_bytes()), Ok(text.len() - 2));
     let show = |token: Token| (&text[token.start..token.end], token.kind);
-    let members: Vec<_> = record
-        .envelope
-        .iter()
-        .map(|m| (show(m.key).0, show(m.value)))
-        .collect();
+    let members: Vec<_> = record.envelope.iter().map(|m| (show(m.key).0, show(m.value))).collect();
     assert_eq!(members[0], ("type", ("P", Kind::Plain)));
     assert_eq!(members[1].1.1, Kind::Object);
     assert_eq!(members[2], ("n", ("-1.5e3", Kind::Number)));
-    let data: Vec<_> = record
-        .data
-        .iter()
-        .map(|m| (show(m.key).0, show(m.value)))
-        .collect();
-    assert_eq!(
-        data,
-        [
-            ("a", (r#"[1,{"b":2}]"#, Kind::Array)),
-            ("c", (r#"x\"y"#, Kind::Escaped))
-        ]
-    );
+    let data: Vec<_> = record.data.iter().map(|m| (show(m.key).0, show(m.value))).collect();
+    assert_eq!(data, [("a", (r#"[1,{"b":2}]"#, Kind::Array)), ("c", (r#"x\"y"#, Kind::Escaped))]);
     let mut scratch = String::new();
     assert_eq!(string(text, record.data[1].value, &mut scratch), "x\"y");
 }

@@ -51,11 +51,7 @@ fn wrong<T>(description: impl Into<String>) -> Result<T, Wrong> {
 
 impl<'a> Envelope<'a> {
     /// Reads a record's own members.
-    pub(super) fn read(
-        text: &'a str,
-        members: &[Member],
-        names: &TypeNames,
-    ) -> Result<Self, Wrong> {
+    pub(super) fn read(text: &'a str, members: &[Member], names: &TypeNames) -> Result<Self, Wrong> {
         let (mut node, mut edge, mut from, mut to, mut data) = (None, None, None, None, None);
         for Member { key, value } in members {
             let name = decode(text, *key);
@@ -68,9 +64,7 @@ impl<'a> Envelope<'a> {
                 "id" => return wrong("id stands inside data, not beside it"),
                 other => {
                     let name = quote(other);
-                    return wrong(format!(
-                        "a record has no member {name}; properties stand inside data"
-                    ));
+                    return wrong(format!("a record has no member {name}; properties stand inside data"));
                 }
             };
             if place.replace(*value).is_some() {
@@ -78,40 +72,25 @@ impl<'a> Envelope<'a> {
             }
         }
         if let Some(data) = data.filter(|data: &Token| data.kind != Kind::Object) {
-            return wrong(format!(
-                "data: found {}, expected an object",
-                data.kind.name()
-            ));
+            return wrong(format!("data: found {}, expected an object", data.kind.name()));
         }
         match (node, edge) {
             (Some(node), None) => {
                 if from.or(to).is_some() {
-                    return wrong(
-                        "from and to belong to edges; a record of an edge starts with edge, not type",
-                    );
+                    return wrong("from and to belong to edges; a record of an edge starts with edge, not type");
                 }
                 let type_position = find(text, node, EntityKind::Node, names)?;
-                Ok(Self {
-                    type_position,
-                    ends: None,
-                })
+                Ok(Self { type_position, ends: None })
             }
             (None, Some(edge)) => {
                 let type_position = find(text, edge, EntityKind::Edge, names)?;
                 let type_name = &names.get(type_position).name;
                 let from = end(text, from, type_name, "from")?;
                 let to = end(text, to, type_name, "to")?;
-                Ok(Self {
-                    type_position,
-                    ends: Some((from, to)),
-                })
+                Ok(Self { type_position, ends: Some((from, to)) })
             }
-            (Some(_), Some(_)) => {
-                wrong("a record is of a node or of an edge; type and edge exclude each other")
-            }
-            (None, None) => {
-                wrong("the record names no type; a node has type, an edge has edge, from and to")
-            }
+            (Some(_), Some(_)) => wrong("a record is of a node or of an edge; type and edge exclude each other"),
+            (None, None) => wrong("the record names no type; a node has type, an edge has edge, from and to"),
         }
     }
 }
@@ -131,15 +110,8 @@ fn is_string(token: Token) -> bool {
 
 fn find(text: &str, token: Token, kind: EntityKind, names: &TypeNames) -> Result<usize, Wrong> {
     if !is_string(token) {
-        let member = if kind == EntityKind::Node {
-            "type"
-        } else {
-            "edge"
-        };
-        return wrong(format!(
-            "{member}: found {}, expected the name of a type",
-            token.kind.name()
-        ));
+        let member = if kind == EntityKind::Node { "type" } else { "edge" };
+        return wrong(format!("{member}: found {}, expected the name of a type", token.kind.name()));
     }
     let name = decode(text, token);
     names.position(kind, &name).ok_or_else(|| {
@@ -148,12 +120,7 @@ fn find(text: &str, token: Token, kind: EntityKind, names: &TypeNames) -> Result
     })
 }
 
-fn end<'a>(
-    text: &'a str,
-    token: Option<Token>,
-    type_name: &str,
-    name: &str,
-) -> Result<Cow<'a, str>, Wrong> {
+fn end<'a>(text: &'a str, token: Option<Token>, type_name: &str, name: &str) -> Result<Cow<'a, str>, Wrong> {
     match token {
         Some(token) if is_string(token) => Ok(decode(text, token)),
         None => {
@@ -180,10 +147,7 @@ pub(super) fn add_row(
 ) {
     let plan = builder.plan().clone();
     let type_name = &plan.ty.name;
-    let Scratch {
-        name: name_room,
-        value: room,
-    } = scratch;
+    let Scratch { name: name_room, value: room } = scratch;
     for Member { key, value } in data {
         let name = string(text, *key, name_room);
         let fitted = match plan.slot(name) {
@@ -209,20 +173,11 @@ pub(super) fn add_row(
 
 #[cold]
 fn twice() -> Misfit {
-    Misfit {
-        reason: Reason::InvalidRecord,
-        found: "it twice".to_string(),
-        expected: "it once".to_string(),
-    }
+    Misfit { reason: Reason::InvalidRecord, found: "it twice".to_string(), expected: "it once".to_string() }
 }
 
 // A null id is as good as none.
-fn set_id(
-    text: &str,
-    token: Token,
-    builder: &mut RowBuilder,
-    room: &mut String,
-) -> Result<(), Misfit> {
+fn set_id(text: &str, token: Token, builder: &mut RowBuilder, room: &mut String) -> Result<(), Misfit> {
     if token.kind == Kind::Null {
         return Ok(());
     }

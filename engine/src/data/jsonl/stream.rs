@@ -92,10 +92,7 @@ impl<R: Read> Stream<R> {
         }
         self.forget_used();
         // One byte more than the limit is enough to know that a record exceeds it.
-        let wanted = (2 * pending)
-            .max(pending + CHUNK)
-            .min(self.limit.max(CHUNK) + 1)
-            .max(pending + 1);
+        let wanted = (2 * pending).max(pending + CHUNK).min(self.limit.max(CHUNK) + 1).max(pending + 1);
         self.buffer.resize(wanted, 0);
         let mut filled = pending;
         while filled < wanted {
@@ -157,11 +154,7 @@ impl<R: Read> Stream<R> {
     pub(super) fn place(&self, record: u64, at: usize) -> String {
         let end = (self.start + at).min(self.buffer.len());
         let (breaks, chars) = (self.breaks(end), self.chars_since_break(end));
-        format!(
-            "record {record}, line {}, column {}",
-            self.lines_before + breaks + 1,
-            chars + 1
-        )
+        format!("record {record}, line {}, column {}", self.lines_before + breaks + 1, chars + 1)
     }
 
     fn breaks(&self, end: usize) -> u64 {

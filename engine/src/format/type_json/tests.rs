@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::{decode_interface, decode_type, encode_interface, encode_type};
 use crate::error::Reason;
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType,
-    Property, PropertyType, RangeConstraint, ScalarType, Value,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, PropertyType,
+    RangeConstraint, ScalarType, Value,
 };
 
 /// What format 1 is. This text may never change; a change of shape needs another number.
@@ -34,31 +34,17 @@ const GOLDEN_INTERFACE: &str = concat!(
 );
 
 fn property(id: u32, name: &str, ty: PropertyType, nullable: bool) -> Property {
-    Property {
-        id,
-        name: name.into(),
-        ty,
-        nullable,
-        description: String::new(),
-        annotations: vec![],
-    }
+    Property { id, name: name.into(), ty, nullable, description: String::new(), annotations: vec![] }
 }
 
 fn range(property: &str, min: Option<Value>, max: Option<Value>) -> RangeConstraint {
-    RangeConstraint {
-        property: property.into(),
-        min,
-        max,
-    }
+    RangeConstraint { property: property.into(), min, max }
 }
 
 fn edge() -> EntityType {
     let mut since = property(1, "since", PropertyType::Scalar(ScalarType::DateTime), true);
     since.description = "when".into();
-    since.annotations = vec![Annotation {
-        name: "embed".into(),
-        arguments: "\"bio\"".into(),
-    }];
+    since.annotations = vec![Annotation { name: "embed".into(), arguments: "\"bio\"".into() }];
     EntityType {
         id: "01J".into(),
         kind: EntityKind::Edge,
@@ -66,12 +52,7 @@ fn edge() -> EntityType {
         implements: vec!["Named".into()],
         properties: vec![
             since,
-            property(
-                4,
-                "role",
-                PropertyType::Enum(vec!["staff".into(), "on leave".into()]),
-                false,
-            ),
+            property(4, "role", PropertyType::Enum(vec!["staff".into(), "on leave".into()]), false),
             property(5, "face", PropertyType::Vector(384), true),
             property(6, "tags", PropertyType::List(ScalarType::String), true),
         ],
@@ -85,18 +66,9 @@ fn edge() -> EntityType {
             range("d", Some(Value::Date(-1)), Some(Value::Date(1))),
             range("e", Some(Value::Timestamp(-1)), None),
         ],
-        checks: vec![CheckConstraint {
-            property: "role".into(),
-            pattern: "^\\w+$".into(),
-        }],
-        cardinality: Some(Cardinality {
-            min: 0,
-            max: Some(u64::MAX),
-        }),
-        endpoints: Some(Endpoints {
-            from: "Person".into(),
-            to: "Person".into(),
-        }),
+        checks: vec![CheckConstraint { property: "role".into(), pattern: "^\\w+$".into() }],
+        cardinality: Some(Cardinality { min: 0, max: Some(u64::MAX) }),
+        endpoints: Some(Endpoints { from: "Person".into(), to: "Person".into() }),
         description: "who".into(),
         annotations: vec![],
     }
@@ -105,18 +77,10 @@ fn edge() -> EntityType {
 fn interface() -> InterfaceType {
     InterfaceType {
         name: "Named".into(),
-        properties: vec![property(
-            0,
-            "name",
-            PropertyType::Scalar(ScalarType::String),
-            false,
-        )],
+        properties: vec![property(0, "name", PropertyType::Scalar(ScalarType::String), false)],
         indexes: vec![vec!["name".into()]],
         description: "named".into(),
-        annotations: vec![Annotation {
-            name: "x".into(),
-            arguments: String::new(),
-        }],
+        annotations: vec![Annotation { name: "x".into(), arguments: String::new() }],
     }
 }
 
@@ -130,16 +94,10 @@ fn format_1_stays_what_it_is() {
 
 #[test]
 fn a_later_format_is_too_new_even_if_its_shape_is_unknown() {
-    for json in [
-        r#"{"format":2}"#,
-        r#"{"shape":[],"format":18446744073709551615}"#,
-    ] {
+    for json in [r#"{"format":2}"#, r#"{"shape":[],"format":18446744073709551615}"#] {
         let error = decode_type(json).unwrap_err();
         assert_eq!(error.reason(), Reason::StorageStampTooNew);
-        assert_eq!(
-            decode_interface(json).unwrap_err().reason(),
-            Reason::StorageStampTooNew
-        );
+        assert_eq!(decode_interface(json).unwrap_err().reason(), Reason::StorageStampTooNew);
     }
 }
 
@@ -153,10 +111,7 @@ fn what_was_never_written_is_corrupt() {
         r#"{"format":"1"}"#.into(),
         r#"{"format":1}"#.into(),
         GOLDEN_TYPE.replace("\"key\"", "\"keys\""),
-        GOLDEN_TYPE.replace(
-            "\"description\":\"who\"",
-            "\"description\":\"who\",\"more\":1",
-        ),
+        GOLDEN_TYPE.replace("\"description\":\"who\"", "\"description\":\"who\",\"more\":1"),
         GOLDEN_TYPE.replace("\"edge\"", "\"hyperedge\""),
         GOLDEN_TYPE.replace("18446744073709551615", "18446744073709551616"),
         GOLDEN_TYPE.replace("{\"f64\":\"0.1\"}", "{\"f64\":\"\"}"),
@@ -186,9 +141,7 @@ fn value() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::Timestamp),
         prop::collection::vec(any::<f32>(), 0..4).prop_map(Value::Vector),
     ];
-    leaf.prop_recursive(2, 8, 4, |inner| {
-        prop::collection::vec(inner, 0..4).prop_map(Value::List)
-    })
+    leaf.prop_recursive(2, 8, 4, |inner| prop::collection::vec(inner, 0..4).prop_map(Value::List))
 }
 
 fn scalar() -> impl Strategy<Value = ScalarType> {

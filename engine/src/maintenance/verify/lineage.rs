@@ -53,7 +53,9 @@ fn links(commits: &[CommitInfo], problems: &mut Vec<String>) {
             Some(parent) if commits.binary_search_by(|c| c.id.cmp(parent)).is_ok() => {
                 problems.push(format!("commit {} follows {parent}, but {} lies between them", after.id, before.id));
             }
-            Some(parent) => problems.push(format!("commit {} follows {parent}, which is not in the manifest", after.id)),
+            Some(parent) => {
+                problems.push(format!("commit {} follows {parent}, which is not in the manifest", after.id))
+            }
             None => problems.push(format!("commit {} has no parent, but {} is older", after.id, before.id)),
         }
         if after.manifest_version <= before.manifest_version {

@@ -59,7 +59,9 @@ impl Content {
         let mut nodes: HashMap<TypeRef, Hashes> = HashMap::new();
         for ty in of(EntityKind::Node) {
             let type_ref = ty.type_ref();
-            let Some(table) = tables.get(&type_ref) else { continue };
+            let Some(table) = tables.get(&type_ref) else {
+                continue;
+            };
             let new = self.seen.insert(subject(snapshot, ty, table));
             if new || needed.contains(&type_ref) {
                 let mut check = TableCheck::new(snapshot, ty, table)?;
@@ -183,7 +185,9 @@ impl<'a> TableCheck<'a> {
         }
         for row in 0..batch.num_rows() {
             // What is missing from a key is reported as a missing value already.
-            let Ok(derived) = self.derive(batch, row) else { continue };
+            let Ok(derived) = self.derive(batch, row) else {
+                continue;
+            };
             if text(batch, ID, row)? != Some(derived.as_str()) {
                 let id = shown(batch, ID, row)?;
                 self.content.add(|| format!("{id}: the id does not follow from the key, which makes {derived:?}"));
@@ -235,7 +239,9 @@ impl<'a> TableCheck<'a> {
                 }
             }
         }
-        let Some(cardinality) = self.ty.cardinality else { return Ok(()) };
+        let Some(cardinality) = self.ty.cardinality else {
+            return Ok(());
+        };
         for (row, hash) in hash_rows(batch, &[SRC.to_string()])?.into_iter().enumerate() {
             let Some(hash) = hash else { continue };
             let degree = self.degrees.entry(hash).or_default();
@@ -251,8 +257,12 @@ impl<'a> TableCheck<'a> {
     }
 
     fn check_degrees(&mut self, nodes: &HashMap<TypeRef, Hashes>) {
-        let Some(min) = self.ty.cardinality.map(|c| c.min).filter(|min| *min > 0) else { return };
-        let Some(from) = ends(self.ty).into_iter().next() else { return };
+        let Some(min) = self.ty.cardinality.map(|c| c.min).filter(|min| *min > 0) else {
+            return;
+        };
+        let Some(from) = ends(self.ty).into_iter().next() else {
+            return;
+        };
         let degree = |node: &&KeyHash| self.degrees.get(*node).copied().unwrap_or(0);
         let few = nodes.get(&from).map_or(0, |ids| ids.iter().filter(|n| degree(n) < min).count());
         if few > 0 {

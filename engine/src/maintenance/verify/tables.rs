@@ -56,12 +56,15 @@ impl Tables {
                     Err(e) => Err(damage(core, e).await?.message().to_string()),
                 };
                 if let Err(why) = &table {
-                    let what = format!("{} version {} of {} does not open: {why}", pin.type_ref, at.version, at.location);
+                    let what =
+                        format!("{} version {} of {} does not open: {why}", pin.type_ref, at.version, at.location);
                     report.add("I1", branch, what);
                 }
                 self.states.insert(at.clone(), table.ok());
             }
-            let Some(Some(table)) = self.states.get(at) else { continue };
+            let Some(Some(table)) = self.states.get(at) else {
+                continue;
+            };
             if table.rows() != pin.rows {
                 let what = format!("{} is recorded with {} rows and has {}", pin.type_ref, pin.rows, table.rows());
                 report.add("I1", branch, what);

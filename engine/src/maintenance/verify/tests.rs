@@ -115,7 +115,8 @@ async fn a_healthy_graph_is_clean_on_every_branch() {
 
 #[tokio::test]
 async fn every_kind_of_wrong_row_is_found() {
-    let ann = |rest: (&'static str, &'static str, Option<&'static str>, Option<i64>)| [("a", "a", Some("m"), Some(1)), rest];
+    let ann =
+        |rest: (&'static str, &'static str, Option<&'static str>, Option<i64>)| [("a", "a", Some("m"), Some(1)), rest];
     for (row, part) in [
         (("a", "a", None, Some(1)), "the id \"a\" is there more than once"),
         (("b", "x", None, Some(1)), "\"b\": the id does not follow from the key, which makes \"x\""),
@@ -145,7 +146,8 @@ async fn too_few_edges_are_found_on_nodes_that_have_none() {
     let fixture = Fixture::new(&SCHEMA.replace("@card(0..2)", "@card(1..)")).await;
     let rows = people(&fixture, GOOD).await;
     let table = fixture.append(&person(), vec![vec![rows]]).await;
-    let columns = [("id", texts(["k"].into_iter())), ("src", texts(["a"].into_iter())), ("dst", texts(["a"].into_iter()))];
+    let columns =
+        [("id", texts(["k"].into_iter())), ("src", texts(["a"].into_iter())), ("dst", texts(["a"].into_iter()))];
     let edges = batch(&fixture, &knows(), &columns).await;
     let edges = fixture.append(&knows(), vec![vec![edges]]).await;
     fixture.publish(&[(person(), table), (knows(), edges)]).await;
@@ -170,7 +172,10 @@ async fn wrong_pins_are_found() {
     let at = fixture.table(&person()).await.at().clone();
     fixture.publish_pins(&[(person(), TableAt { version: at.version + 7, ..at.clone() }, 3)]).await;
     let found = problems(&fixture).await;
-    assert!(found.iter().any(|p| p.starts_with("I1 main node:Person version") && p.contains("does not exist")), "{found:?}");
+    assert!(
+        found.iter().any(|p| p.starts_with("I1 main node:Person version") && p.contains("does not exist")),
+        "{found:?}"
+    );
     assert!(found.iter().all(|p| p.starts_with("I1")), "{found:?}");
 
     let fixture = graph(GOOD, &[]).await;

@@ -40,16 +40,11 @@ fn civil_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day)
 }
@@ -67,10 +62,7 @@ pub fn datetime(out: &mut impl Write, micros: i64) {
     let of_day = micros.rem_euclid(MICROS_PER_DAY);
     let seconds = of_day / MICROS_PER_SECOND;
     let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    put(
-        out,
-        format_args!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"),
-    );
+    put(out, format_args!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"));
     let (mut fraction, mut width) = (of_day % MICROS_PER_SECOND, 6);
     if fraction > 0 {
         while fraction % 10 == 0 {
@@ -88,11 +80,7 @@ pub fn parse_date(text: &str) -> Option<i32> {
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
     }
-    let (year, month, day) = (
-        number(&bytes[..4])?,
-        number(&bytes[5..7])?,
-        number(&bytes[8..])?,
-    );
+    let (year, month, day) = (number(&bytes[..4])?, number(&bytes[5..7])?, number(&bytes[8..])?);
     let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     let last = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -141,11 +129,7 @@ pub fn parse_datetime(text: &str) -> Result<i64, &'static str> {
     };
     let seconds = i64::from(days) * 86_400 + hour * 3_600 + minute * 60 + second - offset;
     let micros = seconds * MICROS_PER_SECOND + fraction;
-    if is_datetime(micros) {
-        Ok(micros)
-    } else {
-        Err("lies outside the years 0000 to 9999 in UTC")
-    }
+    if is_datetime(micros) { Ok(micros) } else { Err("lies outside the years 0000 to 9999 in UTC") }
 }
 
 fn parse_fraction(bytes: &[u8]) -> Result<(i64, &[u8]), &'static str> {
@@ -168,9 +152,7 @@ fn parse_fraction(bytes: &[u8]) -> Result<(i64, &[u8]), &'static str> {
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
-    digits.iter().try_fold(0, |value, b| {
-        b.is_ascii_digit().then(|| value * 10 + i64::from(b - b'0'))
-    })
+    digits.iter().try_fold(0, |value, b| b.is_ascii_digit().then(|| value * 10 + i64::from(b - b'0')))
 }
 
 /// Writes the shortest text that reads back as the same 64-bit float, laid out as ECMAScript and the JSON
@@ -270,10 +252,7 @@ impl Digits {
 impl Write for Digits {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.len + text.len();
-        self.bytes
-            .get_mut(self.len..end)
-            .ok_or(fmt::Error)?
-            .copy_from_slice(text.as_bytes());
+        self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
         self.len = end;
         Ok(())
     }

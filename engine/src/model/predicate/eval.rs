@@ -50,11 +50,8 @@ pub fn too_large() -> Error {
 
 /// The error for a prefix or substring test of something that is no text.
 pub fn not_text(property: &str) -> Error {
-    Error::new(
-        Reason::InvalidPredicate,
-        format!("{property} is not text, so prefix and substring tests do not apply"),
-    )
-    .with("property", property)
+    Error::new(Reason::InvalidPredicate, format!("{property} is not text, so prefix and substring tests do not apply"))
+        .with("property", property)
 }
 
 /// The error for a value that a property cannot be compared with.
@@ -174,12 +171,16 @@ impl<'a> Evaluation<'a> {
         let refuse = || not_comparable(self.ty, property, literal);
         let (ty, value) = match cell {
             Cell::System(text) => {
-                let Value::String(wanted) = literal else { return Err(refuse()) };
+                let Value::String(wanted) = literal else {
+                    return Err(refuse());
+                };
                 return Ok(Some((*text).cmp(wanted.as_str())));
             }
             Cell::Property(PropertyType::Enum(_), value) => (ScalarType::String, value),
             Cell::Property(PropertyType::Scalar(ty), value) => (*ty, value),
-            Cell::Property(PropertyType::Vector(_) | PropertyType::List(_), _) => return Err(refuse()),
+            Cell::Property(PropertyType::Vector(_) | PropertyType::List(_), _) => {
+                return Err(refuse());
+            }
         };
         let literal = Comparable::new(ty, literal).ok_or_else(refuse)?;
         let Some(value) = value else { return Ok(None) };

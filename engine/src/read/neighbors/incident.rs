@@ -34,10 +34,7 @@ pub(super) async fn incident<T>(
     known: &BTreeMap<String, T>,
     count: usize,
 ) -> Result<BTreeMap<String, Incident>> {
-    let ends = edge
-        .endpoints
-        .as_ref()
-        .ok_or_else(|| Error::internal(format!("{} has no ends", edge.type_ref())))?;
+    let ends = edge.endpoints.as_ref().ok_or_else(|| Error::internal(format!("{} has no ends", edge.type_ref())))?;
     let mut found: BTreeMap<String, Incident> = BTreeMap::new();
     let mut keep = |batch: &RecordBatch, near: &str, nodes: Option<&HashSet<&str>>| -> Result<()> {
         let (ids, src, dst) = (texts(batch, ID)?, texts(batch, SRC)?, texts(batch, DST)?);
@@ -59,7 +56,9 @@ pub(super) async fn incident<T>(
     };
     for (near, node) in [(SRC, &ends.from), (DST, &ends.to)] {
         let wrong_way = if near == SRC { Direction::In } else { Direction::Out };
-        let Some(nodes) = frontier.get(&TypeRef::node(node)).filter(|_| direction != wrong_way) else { continue };
+        let Some(nodes) = frontier.get(&TypeRef::node(node)).filter(|_| direction != wrong_way) else {
+            continue;
+        };
         let few = nodes.len() <= limits::FILTER_IDS;
         if few || table.rows() / nodes.len() as u64 > ROWS_PER_NODE {
             for chunk in nodes.chunks(limits::FILTER_IDS) {
@@ -81,9 +80,5 @@ pub(super) async fn incident<T>(
 }
 
 fn ends_of_edges() -> Scan {
-    Scan {
-        columns: [ID, SRC, DST].map(ToString::to_string).to_vec(),
-        with_address: true,
-        ..Scan::default()
-    }
+    Scan { columns: [ID, SRC, DST].map(ToString::to_string).to_vec(), with_address: true, ..Scan::default() }
 }

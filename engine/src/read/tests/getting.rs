@@ -101,8 +101,7 @@ async fn an_export_is_what_was_put_in_nodes_first_in_chunks_of_lines() {
     let nodes: String = (0..9_000).map(|n| person(&format!("p{n:05}"), json!({"repoName": "x".repeat(400)}))).collect();
     let edges = edge("Knows", "k1", "p00000", "p00001") + &edge("WorksAt", "w1", "p00000", "c");
     let fixture = people(&[edges + &company("c"), nodes]).await;
-    let chunks: Vec<bytes::Bytes> =
-        export(fixture.core.clone(), fixture.snapshot().await).try_collect().await.unwrap();
+    let chunks: Vec<bytes::Bytes> = export(fixture.core.clone(), fixture.snapshot().await).try_collect().await.unwrap();
     assert!(chunks.len() >= 3, "{}", chunks.len());
     for chunk in &chunks {
         assert!(chunk.ends_with(b"\n") && chunk.len() < 2 * limits::EXPORT_CHUNK_BYTES, "{}", chunk.len());
@@ -130,7 +129,6 @@ async fn an_export_is_what_was_put_in_nodes_first_in_chunks_of_lines() {
 #[tokio::test]
 async fn an_empty_graph_exports_nothing() {
     let fixture = Fixture::new(super::PEOPLE).await;
-    let chunks: Vec<bytes::Bytes> =
-        export(fixture.core.clone(), fixture.snapshot().await).try_collect().await.unwrap();
+    let chunks: Vec<bytes::Bytes> = export(fixture.core.clone(), fixture.snapshot().await).try_collect().await.unwrap();
     assert!(chunks.is_empty());
 }

@@ -56,7 +56,10 @@ async fn columns_come_by_name_in_the_order_asked_for() {
     let mut some = request("Person");
     some.columns = ["order", "repoName", "id"].map(Into::into).to_vec();
     let batch = &read(&fixture, &some).await[0];
-    assert_eq!(batch.schema().fields().iter().map(|f| f.name().as_str()).collect::<Vec<_>>(), ["order", "repoName", "id"]);
+    assert_eq!(
+        batch.schema().fields().iter().map(|f| f.name().as_str()).collect::<Vec<_>>(),
+        ["order", "repoName", "id"]
+    );
     let planned = plan(&fixture.core, &snapshot, &some, 4).await.unwrap();
     assert_eq!(planned.schema, batch.schema());
     some.columns = ["age", "id", "age"].map(Into::into).to_vec();

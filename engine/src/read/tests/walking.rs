@@ -43,10 +43,10 @@ async fn ids_belong_to_their_type() {
     let (nodes, _) = shown(&walk(&fixture, &query(&[("Company", "x")], Direction::In, 1, 100)).await);
     assert_eq!(nodes, ["Person/y@1"]);
     let found = walk(&fixture, &query(&[("Company", "x"), ("Company", "x")], Direction::Both, 9, 100)).await;
-    assert_eq!(shown(&found), (
-        vec!["Person/y@1".into(), "Person/x@2".into()],
-        vec!["WorksAt/w@1".into(), "Knows/k@2".into()]
-    ));
+    assert_eq!(
+        shown(&found),
+        (vec!["Person/y@1".into(), "Person/x@2".into()], vec!["WorksAt/w@1".into(), "Knows/k@2".into()])
+    );
     assert!(!found.truncated);
 }
 
@@ -101,7 +101,12 @@ async fn wrong_queries_are_refused() {
 /// Edges of people by number: id, from, to.
 type Edges = Vec<(String, u32, u32)>;
 
-fn reference(edges: &Edges, start: u32, direction: Direction, hops: u32) -> (BTreeMap<u32, u32>, BTreeMap<String, u32>) {
+fn reference(
+    edges: &Edges,
+    start: u32,
+    direction: Direction,
+    hops: u32,
+) -> (BTreeMap<u32, u32>, BTreeMap<String, u32>) {
     let (mut nodes, mut followed) = (BTreeMap::from([(start, 0)]), BTreeMap::new());
     let mut frontier = BTreeSet::from([start]);
     for hop in 1..=hops {
@@ -129,11 +134,11 @@ fn reference(edges: &Edges, start: u32, direction: Direction, hops: u32) -> (BTr
 async fn random_graphs_are_walked_as_in_memory_and_limits_cut_a_beginning() {
     let mut random = fastrand::Rng::with_seed(7);
     let count = 2_500;
-    let edges: Edges =
-        (0..6_000).map(|n| (format!("e{n:05}"), random.u32(0..count), random.u32(0..count))).collect();
+    let edges: Edges = (0..6_000).map(|n| (format!("e{n:05}"), random.u32(0..count), random.u32(0..count))).collect();
     let nodes: String = (0..count).map(|n| person(&format!("n{n:04}"), json!({"age": n}))).collect();
     let line = |(id, from, to): &(String, u32, u32)| edge("Knows", id, &format!("n{from:04}"), &format!("n{to:04}"));
-    let texts = [nodes + &edges[..3_000].iter().map(line).collect::<String>(), edges[3_000..].iter().map(line).collect()];
+    let texts =
+        [nodes + &edges[..3_000].iter().map(line).collect::<String>(), edges[3_000..].iter().map(line).collect()];
     let fixture = people(&texts).await;
     let cases = [(5, Direction::Out, 4), (5, Direction::In, 3), (9, Direction::Both, 12), (7, Direction::Both, 2)];
     for (at, direction, hops) in cases {

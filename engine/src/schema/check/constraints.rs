@@ -5,9 +5,7 @@ use std::collections::HashSet;
 
 use super::patterns::{Patterns, Verdict};
 use super::{Scope, hint, shown};
-use crate::model::{
-    CheckConstraint, EntityType, Property, PropertyType, RangeConstraint, ScalarType, Value,
-};
+use crate::model::{CheckConstraint, EntityType, Property, PropertyType, RangeConstraint, ScalarType, Value};
 use crate::schema::literal::{compare_bounds, expected_bound, is_bound, write_bound};
 use crate::schema::print::type_text;
 use crate::schema::problem::{Part, Place, Problems};
@@ -47,10 +45,7 @@ fn key(scope: &Scope<'_>, key: &[String], problems: &mut Problems<'_>) {
                     "{} is part of the key of {} and may be null, expected `{}` without `?`",
                     shown(column),
                     scope.title,
-                    type_text(&Property {
-                        nullable: false,
-                        ..property.clone()
-                    })
+                    type_text(&Property { nullable: false, ..property.clone() })
                 )
             });
         }
@@ -83,14 +78,7 @@ pub(super) fn indexes(
     let mut seen: HashSet<&[String]> = HashSet::new();
     for (i, columns) in indexes.iter().enumerate() {
         let first = scope.owner.at(Part::Index(i, 0));
-        whole(
-            scope,
-            "index",
-            columns,
-            seen.insert(columns),
-            first,
-            problems,
-        );
+        whole(scope, "index", columns, seen.insert(columns), first, problems);
         if inherited.contains(columns) {
             continue;
         }
@@ -101,37 +89,20 @@ pub(super) fn indexes(
                 continue;
             };
             if property.ty == PropertyType::Scalar(ScalarType::Blob) {
-                problems.report(place, || {
-                    format!("{} is a Blob, which cannot be indexed", shown(column))
-                });
+                problems.report(place, || format!("{} is a Blob, which cannot be indexed", shown(column)));
             }
         }
     }
 }
 
 /// A tuple needs a column, and needs declaring only once.
-fn whole(
-    scope: &Scope<'_>,
-    what: &str,
-    columns: &[String],
-    is_new: bool,
-    place: Place,
-    problems: &mut Problems<'_>,
-) {
+fn whole(scope: &Scope<'_>, what: &str, columns: &[String], is_new: bool, place: Place, problems: &mut Problems<'_>) {
     if columns.is_empty() {
-        problems.report(place, || {
-            format!(
-                "`{what}` of {} names no property, expected at least one",
-                scope.title
-            )
-        });
+        problems.report(place, || format!("`{what}` of {} names no property, expected at least one", scope.title));
     } else if !is_new {
         problems.report(place, || {
             let columns = shown(&columns.join(", "));
-            format!(
-                "{} declares `{what}` on {columns} twice, expected once",
-                scope.title
-            )
+            format!("{} declares `{what}` on {columns} twice, expected once", scope.title)
         });
     }
 }
@@ -147,11 +118,7 @@ fn distinct(
     for (i, column) in columns.iter().enumerate() {
         if !seen.insert(column) {
             problems.report(scope.owner.at(part(i)), || {
-                format!(
-                    "`{what}` of {} names {} twice, expected once",
-                    scope.title,
-                    shown(column)
-                )
+                format!("`{what}` of {} names {} twice, expected once", scope.title, shown(column))
             });
         }
     }
@@ -170,17 +137,9 @@ fn resolve<'a>(
         let is_column = matches!(what, "key" | "unique" | "index");
         if !(scope.is_edge && is_column && matches!(column, "src" | "dst")) {
             problems.report(place, || {
-                let ends: &[&str] = if scope.is_edge && is_column {
-                    &["src", "dst"]
-                } else {
-                    &[]
-                };
+                let ends: &[&str] = if scope.is_edge && is_column { &["src", "dst"] } else { &[] };
                 let meant = hint(column, scope.names().chain(ends.iter().copied()));
-                let why = if column == "id" && is_column {
-                    " (`id` is unique and indexed already)"
-                } else {
-                    ""
-                };
+                let why = if column == "id" && is_column { " (`id` is unique and indexed already)" } else { "" };
                 format!(
                     "`{what}` of {} names {}, expected one of its properties{why}{meant}",
                     scope.title,
@@ -197,13 +156,7 @@ fn resolve<'a>(
 }
 
 /// Keys and unique tuples need values with one canonical form.
-fn comparable(
-    scope: &Scope<'_>,
-    what: &str,
-    property: &Property,
-    place: Place,
-    problems: &mut Problems<'_>,
-) {
+fn comparable(scope: &Scope<'_>, what: &str, property: &Property, place: Place, problems: &mut Problems<'_>) {
     let legal = match &property.ty {
         PropertyType::Scalar(scalar) => *scalar != ScalarType::Blob,
         PropertyType::Enum(_) => true,
@@ -221,12 +174,7 @@ fn comparable(
     }
 }
 
-fn range(
-    scope: &Scope<'_>,
-    constraint: &RangeConstraint,
-    place: Place,
-    problems: &mut Problems<'_>,
-) {
+fn range(scope: &Scope<'_>, constraint: &RangeConstraint, place: Place, problems: &mut Problems<'_>) {
     let name = &constraint.property;
     let Some(property) = resolve(scope, "range", name, place, problems) else {
         return;
@@ -249,22 +197,14 @@ fn range(
     };
     let bounds: Vec<&Value> = constraint.min.iter().chain(&constraint.max).collect();
     if bounds.is_empty() {
-        return problems.report(place, || {
-            format!(
-                "the range of {} has no bounds, expected at least one",
-                shown(name)
-            )
-        });
+        return problems.report(place, || format!("the range of {} has no bounds, expected at least one", shown(name)));
     }
     let mut fits = true;
     for bound in bounds.iter().filter(|b| !is_bound(scalar, b)) {
         fits = false;
         problems.report(place, || {
             let found = shown(&write_bound(bound));
-            format!(
-                "found {found} as a bound of {}, expected {expected}",
-                shown(name)
-            )
+            format!("found {found} as a bound of {}, expected {expected}", shown(name))
         });
     }
     if let [min, max] = bounds.as_slice()
@@ -272,30 +212,17 @@ fn range(
         && compare_bounds(min, max) == Some(Ordering::Greater)
     {
         problems.report(place, || {
-            format!(
-                "the range of {} is empty: {} is more than {}",
-                shown(name),
-                write_bound(min),
-                write_bound(max)
-            )
+            format!("the range of {} is empty: {} is more than {}", shown(name), write_bound(min), write_bound(max))
         });
     }
 }
 
-fn applies_to_text(
-    scope: &Scope<'_>,
-    index: usize,
-    constraint: &CheckConstraint,
-    problems: &mut Problems<'_>,
-) {
+fn applies_to_text(scope: &Scope<'_>, index: usize, constraint: &CheckConstraint, problems: &mut Problems<'_>) {
     let place = scope.owner.at(Part::Check(index));
     let Some(property) = resolve(scope, "check", &constraint.property, place, problems) else {
         return;
     };
-    let is_text = matches!(
-        property.ty,
-        PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_)
-    );
+    let is_text = matches!(property.ty, PropertyType::Scalar(ScalarType::String) | PropertyType::Enum(_));
     if !is_text {
         problems.report(place, || {
             format!(
@@ -319,12 +246,9 @@ fn pattern(
     let pattern = &constraint.pattern;
     match verdict {
         Verdict::Good => {}
-        Verdict::Wrong(why) => problems.report(place, || {
-            format!(
-                "{} is not a usable regular expression: {why}",
-                shown(pattern)
-            )
-        }),
+        Verdict::Wrong(why) => {
+            problems.report(place, || format!("{} is not a usable regular expression: {why}", shown(pattern)))
+        }
         Verdict::Over(limit) => {
             problems.report_limit(place, || format!("the pattern {} {limit}", shown(pattern)));
         }

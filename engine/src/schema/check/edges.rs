@@ -10,9 +10,7 @@ pub(super) fn check(owner: Owner, ty: &EntityType, names: &Names<'_>, problems: 
     if let Some(cardinality) = ty.cardinality {
         let place = owner.at(Part::Cardinality);
         if ty.kind == EntityKind::Node {
-            problems.report(place, || {
-                format!("node {name} has a cardinality, expected it on edge types only")
-            });
+            problems.report(place, || format!("node {name} has a cardinality, expected it on edge types only"));
         }
         if let Some(max) = cardinality.max.filter(|max| *max < cardinality.min) {
             problems.report(place, || {
@@ -23,29 +21,14 @@ pub(super) fn check(owner: Owner, ty: &EntityType, names: &Names<'_>, problems: 
     }
     match (ty.kind, &ty.endpoints) {
         (EntityKind::Edge, Some(endpoints)) => {
-            endpoint(
-                owner,
-                &name,
-                (Part::From, "from"),
-                &endpoints.from,
-                names,
-                problems,
-            );
-            endpoint(
-                owner,
-                &name,
-                (Part::To, "to"),
-                &endpoints.to,
-                names,
-                problems,
-            );
+            endpoint(owner, &name, (Part::From, "from"), &endpoints.from, names, problems);
+            endpoint(owner, &name, (Part::To, "to"), &endpoints.to, names, problems);
         }
         (EntityKind::Edge, None) => problems.report(owner.at(Part::From), || {
             format!("edge {name} has no endpoints, expected a source and a destination node type")
         }),
-        (EntityKind::Node, Some(_)) => problems.report(owner.at(Part::From), || {
-            format!("node {name} has endpoints, expected them on edge types only")
-        }),
+        (EntityKind::Node, Some(_)) => problems
+            .report(owner.at(Part::From), || format!("node {name} has endpoints, expected them on edge types only")),
         (EntityKind::Node, None) => {}
     }
 }
@@ -70,9 +53,6 @@ fn endpoint(
             "unknown type"
         };
         let meant = hint(node, names.nodes.keys().copied());
-        format!(
-            "edge {edge} leads {direction} {found} {}, expected a declared node type{meant}",
-            shown(node)
-        )
+        format!("edge {edge} leads {direction} {found} {}, expected a declared node type{meant}", shown(node))
     });
 }

@@ -48,9 +48,7 @@ impl<'a> Patterns<'a> {
     fn compile(&mut self, pattern: &str) -> Verdict {
         if pattern.len() > MAX_PATTERN_BYTES {
             let bytes = pattern.len();
-            return Verdict::Over(format!(
-                "has {bytes} bytes, more than the {MAX_PATTERN_BYTES} allowed"
-            ));
+            return Verdict::Over(format!("has {bytes} bytes, more than the {MAX_PATTERN_BYTES} allowed"));
         }
         if self.spent > MAX_COMPILED_BYTES {
             return Verdict::Over(format!(
@@ -96,12 +94,7 @@ mod tests {
         let long = "a".repeat(MAX_PATTERN_BYTES + 1);
         let mut patterns = Patterns::default();
         assert!(matches!(patterns.judge(&long), Verdict::Over(_)));
-        assert!(
-            matches!(patterns.judge(r"\w{1000}"), Verdict::Wrong(why) if why.contains("10485760"))
-        );
-        assert_eq!(
-            patterns.judge("(a"),
-            Verdict::Wrong("unclosed group".to_string())
-        );
+        assert!(matches!(patterns.judge(r"\w{1000}"), Verdict::Wrong(why) if why.contains("10485760")));
+        assert_eq!(patterns.judge("(a"), Verdict::Wrong("unclosed group".to_string()));
     }
 }

@@ -33,38 +33,19 @@ pub(super) struct Inherited<'a> {
 
 impl<'a> Inherited<'a> {
     /// Collects it, and reports what the type contradicts or lacks.
-    pub(super) fn of(
-        scope: &Scope<'_>,
-        ty: &'a EntityType,
-        names: &Names<'a>,
-        problems: &mut Problems<'_>,
-    ) -> Self {
-        let mut inherited = Self {
-            properties: HashMap::new(),
-            indexes: Vec::new(),
-        };
+    pub(super) fn of(scope: &Scope<'_>, ty: &'a EntityType, names: &Names<'a>, problems: &mut Problems<'_>) -> Self {
+        let mut inherited = Self { properties: HashMap::new(), indexes: Vec::new() };
         let mut seen = HashSet::new();
         let own_indexes: HashSet<&Vec<String>> = ty.indexes.iter().collect();
         for (i, name) in ty.implements.iter().enumerate() {
             let place = scope.owner.at(Part::Implements(i));
             if ty.kind == EntityKind::Edge {
-                problems.report(place, || {
-                    format!(
-                        "{} implements {}, but only node types can",
-                        scope.title,
-                        shown(name)
-                    )
-                });
+                problems
+                    .report(place, || format!("{} implements {}, but only node types can", scope.title, shown(name)));
                 continue;
             }
             if !seen.insert(name.as_str()) {
-                problems.report(place, || {
-                    format!(
-                        "{} implements {} twice, expected once",
-                        scope.title,
-                        shown(name)
-                    )
-                });
+                problems.report(place, || format!("{} implements {} twice, expected once", scope.title, shown(name)));
                 continue;
             }
             let Some(interface) = names.interfaces.get(name.as_str()) else {
@@ -73,10 +54,7 @@ impl<'a> Inherited<'a> {
             };
             for property in &interface.properties {
                 require_property(scope, name, property, place, problems);
-                inherited
-                    .properties
-                    .entry(property.name.as_str())
-                    .or_insert(property);
+                inherited.properties.entry(property.name.as_str()).or_insert(property);
             }
             for index in &interface.indexes {
                 inherited.indexes.push(index);
@@ -101,10 +79,7 @@ fn unknown_interface(name: &str, names: &Names<'_>) -> String {
         return format!("{} is a node type, expected an interface", shown(name));
     }
     let meant = hint(name, names.interfaces.keys().copied());
-    format!(
-        "found unknown interface {}, expected a declared one{meant}",
-        shown(name)
-    )
+    format!("found unknown interface {}, expected a declared one{meant}", shown(name))
 }
 
 /// The type must have the interface's property as declared.
@@ -144,19 +119,12 @@ fn require_property(
 }
 
 /// Checks each property that `scope` does not merely repeat from an interface.
-pub(super) fn check(
-    scope: &Scope<'_>,
-    inherited: Option<&Inherited<'_>>,
-    problems: &mut Problems<'_>,
-) {
+pub(super) fn check(scope: &Scope<'_>, inherited: Option<&Inherited<'_>>, problems: &mut Problems<'_>) {
     let count = scope.properties.len();
     if count > limits::MAX_PROPERTIES {
         problems.report_limit(scope.owner.at(Part::Name), || {
             let limit = limits::MAX_PROPERTIES;
-            format!(
-                "{} has {count} properties, more than the {limit} allowed",
-                scope.title
-            )
+            format!("{} has {count} properties, more than the {limit} allowed", scope.title)
         });
     }
     let mut folded: HashMap<String, &str> = HashMap::new();
@@ -168,27 +136,13 @@ pub(super) fn check(
             }
             std::collections::hash_map::Entry::Occupied(first) => problems.report(place, || {
                 let (first, name) = (first.get(), &property.name);
-                let how = if first == name {
-                    "twice"
-                } else {
-                    "in two spellings of one name"
-                };
-                format!(
-                    "{} declares {} {how}; the first is {}",
-                    scope.title,
-                    shown(name),
-                    shown(first)
-                )
+                let how = if first == name { "twice" } else { "in two spellings of one name" };
+                format!("{} declares {} {how}; the first is {}", scope.title, shown(name), shown(first))
             }),
         }
         let repeated = inherited
             .and_then(|inherited| inherited.properties.get(property.name.as_str()))
-            .is_some_and(|original| {
-                Property {
-                    id: property.id,
-                    ..(*original).clone()
-                } == *property
-            });
+            .is_some_and(|original| Property { id: property.id, ..(*original).clone() } == *property);
         if !repeated {
             own_property(scope, i, property, problems);
         }
@@ -198,10 +152,7 @@ pub(super) fn check(
 fn own_property(scope: &Scope<'_>, index: usize, property: &Property, problems: &mut Problems<'_>) {
     let name = &property.name;
     let place = scope.owner.at(Part::Property(index));
-    if RESERVED
-        .iter()
-        .any(|reserved| reserved.eq_ignore_ascii_case(name))
-    {
+    if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
         problems.report(place, || {
             format!(
                 "the property name {} of {} is reserved, expected none of {} in any case",
@@ -211,52 +162,34 @@ fn own_property(scope: &Scope<'_>, index: usize, property: &Property, problems: 
             )
         });
     } else {
-        spelling(
-            &format!("the property name of {}", scope.title),
-            name,
-            place,
-            problems,
-        );
+        spelling(&format!("the property name of {}", scope.title), name, place, problems);
     }
-    annotations(&property.annotations, problems, |k| {
-        scope.owner.at(Part::PropertyAnnotation(index, k))
-    });
+    annotations(&property.annotations, problems, |k| scope.owner.at(Part::PropertyAnnotation(index, k)));
     property_type(scope, index, property, problems);
 }
 
-fn property_type(
-    scope: &Scope<'_>,
-    index: usize,
-    property: &Property,
-    problems: &mut Problems<'_>,
-) {
+fn property_type(scope: &Scope<'_>, index: usize, property: &Property, problems: &mut Problems<'_>) {
     let place = scope.owner.at(Part::PropertyType(index));
     let name = shown(&property.name);
     match &property.ty {
         PropertyType::Scalar(_) => {}
-        PropertyType::List(ScalarType::Blob) => problems.report(place, || {
-            format!("{name} is a list of Blob, expected a list of another scalar or one Blob")
-        }),
+        PropertyType::List(ScalarType::Blob) => problems
+            .report(place, || format!("{name} is a list of Blob, expected a list of another scalar or one Blob")),
         PropertyType::List(_) => {}
         PropertyType::Vector(dimensions) => {
             let limit = limits::MAX_VECTOR_DIMENSIONS;
             if !(1..=limit).contains(dimensions) {
-                problems.report(place, || {
-                    format!("{name} is a vector of {dimensions} dimensions, expected 1 to {limit}")
-                });
+                problems
+                    .report(place, || format!("{name} is a vector of {dimensions} dimensions, expected 1 to {limit}"));
             }
         }
         PropertyType::Enum(members) => {
             if members.is_empty() {
-                problems.report(place, || {
-                    format!("{name} is an enum without members, expected at least one")
-                });
+                problems.report(place, || format!("{name} is an enum without members, expected at least one"));
             }
             let mut seen = HashSet::new();
             for member in members.iter().filter(|m| !seen.insert(m.as_str())) {
-                problems.report(place, || {
-                    format!("{name} is an enum with the member {} twice", shown(member))
-                });
+                problems.report(place, || format!("{name} is an enum with the member {} twice", shown(member)));
             }
         }
     }

@@ -24,11 +24,7 @@ impl<'s> Parser<'s> {
         if !self.cursor.at(Token::Name) {
             return self.unexpected("the name of an annotation");
         }
-        let header = Header {
-            name: self.cursor.text(),
-            offset,
-            property,
-        };
+        let header = Header { name: self.cursor.text(), offset, property };
         self.cursor.advance();
         // What is wrong was reported where it was found; there is nothing left to say here.
         let _reported = match header.name {
@@ -46,10 +42,7 @@ impl<'s> Parser<'s> {
         let refused = draft.keyword == Keyword::Interface;
         if refused {
             self.problems.report_at(header.offset, || {
-                format!(
-                    "found `@{}` in an interface, expected it on the types that implement it",
-                    header.name
-                )
+                format!("found `@{}` in an interface, expected it on the types that implement it", header.name)
             });
         }
         refused
@@ -60,10 +53,7 @@ impl<'s> Parser<'s> {
         let property = header.property.and_then(|i| draft.properties.get(i));
         if property.is_none() {
             self.problems.report_at(header.offset, || {
-                format!(
-                    "`@{}` here must name its property, like `{example}`",
-                    header.name
-                )
+                format!("`@{}` here must name its property, like `{example}`", header.name)
             });
         }
         property.map(|p| p.name.clone())
@@ -134,25 +124,16 @@ impl<'s> Parser<'s> {
         })?;
         let (property, offset) = match named {
             Some(named) => named,
-            None => (
-                self.followed(draft, header, "@range(name, 0..150)")?,
-                header.offset,
-            ),
+            None => (self.followed(draft, header, "@range(name, 0..150)")?, header.offset),
         };
         if min.is_none() && max.is_none() {
             self.problems.report_at(header.offset, || {
-                "found a range without bounds, expected a lowest value, a highest value or both"
-                    .to_string()
+                "found a range without bounds, expected a lowest value, a highest value or both".to_string()
             });
             return None;
         }
         if !self.refused(draft, header) {
-            draft.ranges.push(WrittenRange {
-                property,
-                offset,
-                min,
-                max,
-            });
+            draft.ranges.push(WrittenRange { property, offset, min, max });
         }
         Some(())
     }
@@ -215,10 +196,8 @@ impl<'s> Parser<'s> {
         };
         if !self.refused(draft, header) {
             let index = draft.checks.len();
-            self.problems
-                .locate(draft.owner.at(Part::Check(index)), property_offset);
-            self.problems
-                .locate(draft.owner.at(Part::CheckPattern(index)), offset);
+            self.problems.locate(draft.owner.at(Part::Check(index)), property_offset);
+            self.problems.locate(draft.owner.at(Part::CheckPattern(index)), offset);
             draft.checks.push(CheckConstraint { property, pattern });
         }
         Some(())
@@ -239,13 +218,11 @@ impl<'s> Parser<'s> {
             return None;
         }
         if draft.cardinality.is_some() {
-            self.problems.report_at(header.offset, || {
-                "found a second `@card`, expected one for an edge type".to_string()
-            });
+            self.problems
+                .report_at(header.offset, || "found a second `@card`, expected one for an edge type".to_string());
             return None;
         }
-        self.problems
-            .locate(draft.owner.at(Part::Cardinality), header.offset);
+        self.problems.locate(draft.owner.at(Part::Cardinality), header.offset);
         draft.cardinality = Some(Cardinality { min, max });
         Some(())
     }
@@ -289,9 +266,8 @@ impl<'s> Parser<'s> {
             _ => true,
         };
         if second {
-            self.problems.report_at(header.offset, || {
-                "found a second description of the same thing, expected one".to_string()
-            });
+            self.problems
+                .report_at(header.offset, || "found a second description of the same thing, expected one".to_string());
         }
         Some(())
     }
@@ -306,17 +282,13 @@ impl<'s> Parser<'s> {
                 arguments
             }
             (true, None) => {
-                self.problems.report_at(self.cursor.offset(), || {
-                    "this parenthesis is not closed; expected `)`".to_string()
-                });
+                self.problems
+                    .report_at(self.cursor.offset(), || "this parenthesis is not closed; expected `)`".to_string());
                 self.cursor.skip_item();
                 return None;
             }
         };
-        let annotation = Annotation {
-            name: header.name.to_string(),
-            arguments: arguments.to_string(),
-        };
+        let annotation = Annotation { name: header.name.to_string(), arguments: arguments.to_string() };
         let annotations = match header.property.and_then(|i| draft.properties.get_mut(i)) {
             Some(property) => &mut property.annotations,
             None => {

@@ -7,10 +7,8 @@ use crate::schema::literal::unescape;
 use crate::schema::problem::{Part, hint, shown};
 
 /// Every type name of the language.
-const TYPE_NAMES: [&str; 13] = [
-    "String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime", "Blob",
-    "Vector", "enum",
-];
+const TYPE_NAMES: [&str; 13] =
+    ["String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime", "Blob", "Vector", "enum"];
 
 /// What other languages call our types.
 const FOREIGN_NAMES: [(&str, &str); 20] = [
@@ -90,8 +88,7 @@ impl Parser<'_> {
     /// Reads `name: Type?`; the index of the property.
     fn property(&mut self, draft: &mut Draft) -> Option<usize> {
         let index = draft.properties.len();
-        self.problems
-            .locate(draft.owner.at(Part::Property(index)), self.cursor.offset());
+        self.problems.locate(draft.owner.at(Part::Property(index)), self.cursor.offset());
         let name = self.cursor.text().to_string();
         self.cursor.advance();
         let has_colon = self.cursor.take(Token::Colon);
@@ -102,11 +99,7 @@ impl Parser<'_> {
         self.problems.locate(type_place, self.cursor.offset());
         // A type may follow even without the colon.
         let may_continue = has_colon || (self.cursor.at(Token::Name) && !self.cursor.at_property());
-        let ty = if may_continue {
-            self.property_type()
-        } else {
-            None
-        };
+        let ty = if may_continue { self.property_type() } else { None };
         if ty.is_none() {
             self.problems.silence(type_place);
         }
@@ -150,11 +143,7 @@ impl Parser<'_> {
         let name = self.cursor.text();
         self.problems.report_at(self.cursor.offset(), || {
             let known = TYPE_NAMES.join(", ");
-            format!(
-                "found unknown type {}, expected one of {known}{}",
-                shown(name),
-                type_hint(name)
-            )
+            format!("found unknown type {}, expected one of {known}{}", shown(name), type_hint(name))
         });
         self.cursor.advance();
         let open = self.cursor.index();
@@ -170,11 +159,7 @@ impl Parser<'_> {
         let Some(ty) = scalar(member).filter(|_| self.cursor.at(Token::Name)) else {
             let is_name = self.cursor.at(Token::Name);
             self.unexpected_instead_of(|| {
-                let meant = if is_name {
-                    type_hint(member)
-                } else {
-                    String::new()
-                };
+                let meant = if is_name { type_hint(member) } else { String::new() };
                 format!("a scalar type, the only members a list can have{meant}")
             });
             self.skip_list();
@@ -182,9 +167,7 @@ impl Parser<'_> {
         };
         self.cursor.advance();
         if self.cursor.at(Token::Question) {
-            self.unexpected(
-                "`]`; members of a list may always be null, `[T]?` lets the list be null",
-            );
+            self.unexpected("`]`; members of a list may always be null, `[T]?` lets the list be null");
             self.skip_list();
             return None;
         }
@@ -252,10 +235,7 @@ impl Parser<'_> {
 
     /// Reads `(`, what `read` reads, and `)`. After a mistake reading goes on behind the parenthesis that
     /// closes, or at the next item if none does.
-    pub(super) fn parenthesised<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Option<T>,
-    ) -> Option<T> {
+    pub(super) fn parenthesised<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let open = self.cursor.index();
         self.expect(Token::OpenParen, "`(`")?;
         let value = read(self);

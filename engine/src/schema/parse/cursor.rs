@@ -17,25 +17,13 @@ pub(super) struct Cursor<'s> {
 impl<'s> Cursor<'s> {
     /// At the first token.
     pub(super) fn new(source: &'s str, lexed: Lexed) -> Self {
-        Self {
-            source,
-            lexed,
-            at: 0,
-        }
+        Self { source, lexed, at: 0 }
     }
 
     /// The token `ahead` of this one; the end repeats for ever.
     fn lexeme(&self, ahead: usize) -> Lexeme {
-        let end = Lexeme {
-            token: Token::End,
-            start: self.source.len(),
-            end: self.source.len(),
-        };
-        self.lexed
-            .lexemes
-            .get(self.at + ahead)
-            .copied()
-            .unwrap_or(end)
+        let end = Lexeme { token: Token::End, start: self.source.len(), end: self.source.len() };
+        self.lexed.lexemes.get(self.at + ahead).copied().unwrap_or(end)
     }
 
     /// The token here.
@@ -166,10 +154,8 @@ impl<'s> Cursor<'s> {
 
     /// Skips to the body of the declaration here, or to where it must be over.
     pub(super) fn skip_to_body(&mut self) {
-        while !matches!(
-            self.token(),
-            Token::OpenBrace | Token::CloseBrace | Token::End
-        ) && !self.at_property()
+        while !matches!(self.token(), Token::OpenBrace | Token::CloseBrace | Token::End)
+            && !self.at_property()
             && !self.at_declaration()
         {
             self.advance();
@@ -192,10 +178,7 @@ impl<'s> Cursor<'s> {
     }
 
     fn at_item(&self) -> bool {
-        let ends = matches!(
-            self.token(),
-            Token::Comma | Token::Semicolon | Token::CloseBrace | Token::At | Token::End
-        );
+        let ends = matches!(self.token(), Token::Comma | Token::Semicolon | Token::CloseBrace | Token::At | Token::End);
         ends || self.at_property() || self.at_declaration()
     }
 }

@@ -13,12 +13,7 @@ use crate::schema::problem::{Owner, Part, Problems, shown};
 impl Parser<'_> {
     /// The schema, or everything that is wrong with the text.
     pub(super) fn finish(self) -> Result<Schema> {
-        let Self {
-            mut schema,
-            mut problems,
-            ranges,
-            ..
-        } = self;
+        let Self { mut schema, mut problems, ranges, .. } = self;
         if fits_inheritance(&schema, &mut problems) {
             inherit(&mut schema, &mut problems);
             for (index, written) in ranges {
@@ -37,9 +32,7 @@ impl Parser<'_> {
 fn inherit(schema: &mut Schema, problems: &mut Problems<'_>) {
     let mut by_name = HashMap::new();
     for (index, interface) in schema.interfaces.iter().enumerate() {
-        by_name
-            .entry(interface.name.as_str())
-            .or_insert((index, interface));
+        by_name.entry(interface.name.as_str()).or_insert((index, interface));
     }
     for (type_index, ty) in schema.types.iter_mut().enumerate() {
         let mut seen: HashSet<&str> = HashSet::new();
@@ -72,25 +65,10 @@ fn inherit(schema: &mut Schema, problems: &mut Problems<'_>) {
     }
 }
 
-fn read_ranges(
-    ty: &mut EntityType,
-    owner: Owner,
-    written: Vec<WrittenRange>,
-    problems: &mut Problems<'_>,
-) {
-    let types: HashMap<&str, &PropertyType> = ty
-        .properties
-        .iter()
-        .map(|p| (p.name.as_str(), &p.ty))
-        .collect();
+fn read_ranges(ty: &mut EntityType, owner: Owner, written: Vec<WrittenRange>, problems: &mut Problems<'_>) {
+    let types: HashMap<&str, &PropertyType> = ty.properties.iter().map(|p| (p.name.as_str(), &p.ty)).collect();
     let mut ranges = Vec::new();
-    for WrittenRange {
-        property,
-        offset,
-        min,
-        max,
-    } in written
-    {
+    for WrittenRange { property, offset, min, max } in written {
         // A range that cannot apply stays without bounds; the rules say why.
         let scalar = match types.get(property.as_str()) {
             Some(PropertyType::Scalar(scalar)) => Some(*scalar),
@@ -99,10 +77,7 @@ fn read_ranges(
         let (min, max) = match scalar.filter(|s| expected_bound(*s).is_some()) {
             None => (None, None),
             Some(scalar) => {
-                let bounds = (
-                    read(scalar, &property, min, problems),
-                    read(scalar, &property, max, problems),
-                );
+                let bounds = (read(scalar, &property, min, problems), read(scalar, &property, max, problems));
                 let (Some(min), Some(max)) = bounds else {
                     continue;
                 };
@@ -116,12 +91,7 @@ fn read_ranges(
 }
 
 /// The bound's value, `Some(None)` for an open one; `None` if it was reported.
-fn read(
-    ty: ScalarType,
-    property: &str,
-    bound: Option<Bound>,
-    problems: &mut Problems<'_>,
-) -> Option<Option<Value>> {
+fn read(ty: ScalarType, property: &str, bound: Option<Bound>, problems: &mut Problems<'_>) -> Option<Option<Value>> {
     let Some(bound) = bound else {
         return Some(None);
     };

@@ -5,8 +5,7 @@ mod hostile;
 use super::parse;
 use crate::error::Reason;
 use crate::model::{
-    Annotation, Cardinality, EntityKind, PropertyType, RangeConstraint, ScalarType, Schema,
-    TypeRef, Value,
+    Annotation, Cardinality, EntityKind, PropertyType, RangeConstraint, ScalarType, Schema, TypeRef, Value,
 };
 
 const EXAMPLE: &str = r#"
@@ -31,11 +30,7 @@ fn problems(source: &str) -> Vec<String> {
     };
     assert_eq!(error.reason(), Reason::InvalidSchema, "{error}");
     let short = |field: &str| field.replace("line ", "").replace(", column ", ":");
-    error
-        .violations()
-        .iter()
-        .map(|v| format!("{} {}", short(&v.field), v.description))
-        .collect()
+    error.violations().iter().map(|v| format!("{} {}", short(&v.field), v.description)).collect()
 }
 
 /// Asserts that `source` has exactly the `expected` problems, each given as a position and a part.
@@ -43,14 +38,11 @@ fn problems(source: &str) -> Vec<String> {
 fn refused(source: &str, expected: &[(&str, &str)]) {
     let found = problems(source);
     let matches = found.len() == expected.len()
-        && found.iter().zip(expected).all(|(f, (position, part))| {
-            f.split_once(' ')
-                .is_some_and(|(p, d)| p == *position && d.contains(part))
-        });
-    assert!(
-        matches,
-        "{source}\nexpected {expected:#?}\nfound {found:#?}"
-    );
+        && found
+            .iter()
+            .zip(expected)
+            .all(|(f, (position, part))| f.split_once(' ').is_some_and(|(p, d)| p == *position && d.contains(part)));
+    assert!(matches, "{source}\nexpected {expected:#?}\nfound {found:#?}");
 }
 
 /// As [`refused`], for one problem in the body of `node N`, which starts at column 10.
@@ -64,35 +56,17 @@ fn reads_the_example() {
     let schema = parse(EXAMPLE).unwrap();
     let person = person(&schema);
     let names: Vec<&str> = person.properties.iter().map(|p| p.name.as_str()).collect();
-    assert_eq!(
-        names,
-        [
-            "slug", "age", "born", "tags", "role", "bio", "face", "photo", "name"
-        ]
-    );
+    assert_eq!(names, ["slug", "age", "born", "tags", "role", "bio", "face", "photo", "name"]);
     assert_eq!(person.key, ["slug"]);
     assert_eq!(person.indexes, [["role"], ["bio"], ["name"]]);
     assert_eq!(person.unique, [["name", "born"]]);
-    let age = RangeConstraint {
-        property: "age".into(),
-        min: Some(Value::I64(0)),
-        max: Some(Value::I64(150)),
-    };
+    let age = RangeConstraint { property: "age".into(), min: Some(Value::I64(0)), max: Some(Value::I64(150)) };
     assert_eq!(person.ranges, [age]);
-    assert_eq!(
-        person.property("tags").unwrap().ty,
-        PropertyType::List(ScalarType::String)
-    );
+    assert_eq!(person.property("tags").unwrap().ty, PropertyType::List(ScalarType::String));
     assert!(person.property("tags").unwrap().nullable);
     let face = person.property("face").unwrap();
     assert_eq!(face.ty, PropertyType::Vector(384));
-    assert_eq!(
-        face.annotations,
-        [Annotation {
-            name: "embed".into(),
-            arguments: "\"bio\"".into()
-        }]
-    );
+    assert_eq!(face.annotations, [Annotation { name: "embed".into(), arguments: "\"bio\"".into() }]);
     let knows = &schema.types[1];
     assert_eq!(knows.kind, EntityKind::Edge);
     assert_eq!(knows.cardinality, Some(Cardinality { min: 0, max: None }));
@@ -134,22 +108,12 @@ fn annotations_belong_to_what_they_follow() {
     )
     .unwrap();
     let ty = &schema.types[0];
-    let names = |list: &[Annotation]| {
-        list.iter()
-            .map(|a| format!("{}({})", a.name, a.arguments))
-            .collect::<Vec<_>>()
-    };
+    let names = |list: &[Annotation]| list.iter().map(|a| format!("{}({})", a.name, a.arguments)).collect::<Vec<_>>();
     assert_eq!(ty.description, "type");
     assert_eq!(ty.properties[0].description, "property");
-    assert_eq!(
-        names(&ty.annotations),
-        ["a(1)", "b()", "d()", "description_like()"]
-    );
+    assert_eq!(names(&ty.annotations), ["a(1)", "b()", "d()", "description_like()"]);
     assert_eq!(names(&ty.properties[0].annotations), ["c()"]);
-    assert_eq!(
-        names(&ty.properties[1].annotations),
-        ["embed(\"x\", model=\"m (1)\")", "e()"]
-    );
+    assert_eq!(names(&ty.properties[1].annotations), ["embed(\"x\", model=\"m (1)\")", "e()"]);
 }
 
 #[test]
@@ -160,11 +124,7 @@ fn ranges_take_the_type_of_their_property() {
            @range(e, "1970-01-01T01:00:00.000001+01:00"..*) }"#,
     )
     .unwrap();
-    let bounds: Vec<_> = schema.types[0]
-        .ranges
-        .iter()
-        .map(|r| (r.min.clone(), r.max.clone()))
-        .collect();
+    let bounds: Vec<_> = schema.types[0].ranges.iter().map(|r| (r.min.clone(), r.max.clone())).collect();
     assert_eq!(
         bounds,
         [
@@ -181,25 +141,11 @@ fn ranges_take_the_type_of_their_property() {
 fn text_escapes() {
     let source = r#"node N { x: enum("\"\\\/\n\r\t", "\u0041\u{1F600}", "") }"#;
     let expected = ["\"\\/\n\r\t", "A😀", ""].map(String::from).to_vec();
-    assert_eq!(
-        parse(source).unwrap().types[0].properties[0].ty,
-        PropertyType::Enum(expected)
-    );
-    for bad in [
-        r"\d",
-        r"\u12",
-        r"\u{}",
-        r"\u{110000}",
-        r"\ud800",
-        r"\u{1234567}",
-        r"\u+123",
-    ] {
+    assert_eq!(parse(source).unwrap().types[0].properties[0].ty, PropertyType::Enum(expected));
+    for bad in [r"\d", r"\u12", r"\u{}", r"\u{110000}", r"\ud800", r"\u{1234567}", r"\u+123"] {
         let found = problems(&format!("node N {{ x: enum(\"a{bad}\") }}"));
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(
-            found[0].starts_with("1:20 found an unknown escape"),
-            "{found:?}"
-        );
+        assert!(found[0].starts_with("1:20 found an unknown escape"), "{found:?}");
     }
 }
 
@@ -223,10 +169,7 @@ fn interfaces_must_agree() {
     refused(
         "interface A { x: String }\ninterface B { x: String? y: I32 }\nnode N implements A, B, A, C { y: I64 }",
         &[
-            (
-                "3:22",
-                "found `x` as String in node `N`, expected String? as in the interface `B`",
-            ),
+            ("3:22", "found `x` as String in node `N`, expected String? as in the interface `B`"),
             ("3:22", "found `y` as I64 in node `N`, expected I32"),
             ("3:25", "implements `A` twice"),
             ("3:28", "unknown interface `C`"),
@@ -268,20 +211,11 @@ fn all_reserved_names_are_listed_with_their_places() {
     assert_eq!(found.len(), 14, "{found:#?}");
     for (i, (problem, name)) in found.iter().zip(names).enumerate() {
         assert!(problem.starts_with(&format!("{}:3 ", i + 2)), "{problem}");
-        assert!(
-            problem.contains("reserved") && problem.contains(name),
-            "{problem}"
-        );
+        assert!(problem.contains("reserved") && problem.contains(name), "{problem}");
     }
     refused_body("Id: String", "1:10", "reserved");
-    refused(
-        "node __N {} interface __I {}",
-        &[("1:6", "reserved"), ("1:23", "reserved")],
-    );
-    refused(
-        "edge E: N -> N { From: Bool } node N {}",
-        &[("1:18", "reserved")],
-    );
+    refused("node __N {} interface __I {}", &[("1:6", "reserved"), ("1:23", "reserved")]);
+    refused("edge E: N -> N { From: Bool } node N {}", &[("1:18", "reserved")]);
 }
 
 #[test]
@@ -293,21 +227,13 @@ fn unknown_types_have_near_misses() {
     refused_body("a: [Text]", "1:14", "did you mean `String`?");
     refused_body("a: [N]", "1:14", "a scalar type");
     refused_body("a: [[String]]? @index b: I32", "1:14", "a scalar type");
-    refused_body(
-        "a: [String?]",
-        "1:20",
-        "members of a list may always be null",
-    );
+    refused_body("a: [String?]", "1:20", "members of a list may always be null");
     refused_body("a: [Blob]", "1:13", "list of Blob");
     refused_body("a: Vector b: I32", "1:20", "like `Vector(384)`");
     refused_body("a: Vector(x)", "1:20", "the number of dimensions");
     refused_body("a: Vector(1.5)", "1:20", "a whole number");
     refused_body("a: Vector(0)", "1:13", "0 dimensions, expected 1 to 65536");
-    refused_body(
-        "a: Vector(99999999999)",
-        "1:13",
-        "dimensions, expected 1 to 65536",
-    );
+    refused_body("a: Vector(99999999999)", "1:13", "dimensions, expected 1 to 65536");
     refused_body("a: enum", "1:18", "the members in parentheses");
     refused_body("a: enum()", "1:13", "without members");
     refused_body("a: enum(b, \"b\")", "1:13", "the member `b` twice");
@@ -315,48 +241,30 @@ fn unknown_types_have_near_misses() {
     refused(
         "node Person {} edge E: Persn -> E { } interface Person2 {} edge F: Person2 -> Person",
         &[
-            (
-                "1:24",
-                "unknown type `Persn`, expected a declared node type; did you mean `Person`?",
-            ),
+            ("1:24", "unknown type `Persn`, expected a declared node type; did you mean `Person`?"),
             ("1:33", "the edge type `E`"),
             ("1:68", "the interface `Person2`"),
         ],
     );
     refused("nod Person {}", &[("1:1", "did you mean `node`?")]);
-    refused(
-        "Node Person {} type T {}",
-        &[("1:1", "did you mean `node`?"), ("1:16", "found `type`")],
-    );
+    refused("Node Person {} type T {}", &[("1:1", "did you mean `node`?"), ("1:16", "found `type`")]);
 }
 
 #[test]
 fn keys_unique_and_indexes_need_fitting_properties() {
-    refused_body(
-        "a: String? @key",
-        "1:21",
-        "may be null, expected `String` without `?`",
-    );
+    refused_body("a: String? @key", "1:21", "may be null, expected `String` without `?`");
     refused_body("a: Blob @key", "1:18", "no Blob, Vector or list");
     refused_body("a: Vector(3) @unique", "1:23", "no Blob, Vector or list");
     refused_body("a: [I32] b: I32 @unique(b, a)", "1:37", "of type [I32]");
     refused_body("a: Blob @index", "1:18", "cannot be indexed");
     refused_body("slug: I32 @key(slgu)", "1:25", "did you mean `slug`?");
     refused_body("a: I32 @key(a, a)", "1:25", "names `a` twice");
-    refused_body(
-        "a: I32 @key b: I32 @key",
-        "1:29",
-        "all properties of the key in one",
-    );
+    refused_body("a: I32 @key b: I32 @key", "1:29", "all properties of the key in one");
     refused_body("a: I32 @index @index(a)", "1:31", "`index` on `a` twice");
     refused_body("a: I32 @unique(a, src)", "1:28", "names `src`");
     refused_body("a: I32 @unique(id)", "1:25", "unique and indexed already");
     refused_body("@key a: I32", "1:10", "must name its property");
-    refused_body(
-        "a: I32, @index",
-        "1:18",
-        "must name its property, like `@index(name)`",
-    );
+    refused_body("a: I32, @index", "1:18", "must name its property, like `@index(name)`");
     refused_body("a: I32 @key()", "1:22", "the name of a property");
     refused_body("a: I32 A: I32", "1:17", "in two spellings");
     refused_body("a: I32 a: String", "1:17", "twice");
@@ -366,40 +274,20 @@ fn keys_unique_and_indexes_need_fitting_properties() {
 
 #[test]
 fn ranges_need_fitting_properties() {
-    refused_body(
-        "a: String @range(0..1)",
-        "1:20",
-        "of type String, expected I32",
-    );
-    refused_body(
-        "a: [I32] @range(a, 0..1)",
-        "1:26",
-        "of type [I32], expected I32",
-    );
+    refused_body("a: String @range(0..1)", "1:20", "of type String, expected I32");
+    refused_body("a: [I32] @range(a, 0..1)", "1:26", "of type [I32], expected I32");
     refused_body("a: I32 @range(b, 0..1)", "1:24", "names `b`");
     refused_body("a: I32 @range(..)", "1:17", "without bounds");
     refused_body("a: I32 @range(5..1)", "1:17", "is empty: 5 is more than 1");
-    refused_body(
-        "a: I32 @range(0..2147483648)",
-        "1:27",
-        "found `2147483648` as a bound of `a`",
-    );
+    refused_body("a: I32 @range(0..2147483648)", "1:27", "found `2147483648` as a bound of `a`");
     refused_body("a: U32 @range(-1..1)", "1:24", "an integer from 0");
     refused_body("a: I64 @range(0.5..)", "1:24", "expected an integer");
     refused_body("a: I64 @range(\"0\"..)", "1:24", "found the text `0`");
     refused_body("a: F64 @range(1e400..)", "1:24", "a finite number");
     refused_body("a: Date @range(\"2001-02-29\"..)", "1:25", "a quoted day");
     refused_body("a: Date @range(2001..)", "1:25", "a quoted day");
-    refused_body(
-        "a: DateTime @range(\"2001-02-28\"..)",
-        "1:29",
-        "a quoted time",
-    );
-    refused_body(
-        "a: DateTime @range(\"2001-02-28T00:00:00.0000001Z\"..)",
-        "1:29",
-        "microseconds",
-    );
+    refused_body("a: DateTime @range(\"2001-02-28\"..)", "1:29", "a quoted time");
+    refused_body("a: DateTime @range(\"2001-02-28T00:00:00.0000001Z\"..)", "1:29", "microseconds");
     refused_body("a: I32 @range(a)", "1:25", "found `)`, expected `,`");
     refused_body("a: I32 @range(0-1)", "1:25", "found `-1`, expected `..`");
     refused_body("a: I32 @range", "1:24", "the bounds in parentheses");
@@ -407,55 +295,28 @@ fn ranges_need_fitting_properties() {
 
 #[test]
 fn checks_and_cardinalities_need_fitting_declarations() {
-    refused_body(
-        "a: I32 @check(\"x\")",
-        "1:17",
-        "of type I32, expected String or enum",
-    );
-    refused_body(
-        "a: String @check(\"[a\")",
-        "1:27",
-        "is not a usable regular expression: unclosed",
-    );
+    refused_body("a: I32 @check(\"x\")", "1:17", "of type I32, expected String or enum");
+    refused_body("a: String @check(\"[a\")", "1:27", "is not a usable regular expression: unclosed");
     refused_body("a: String @check(b, \"a\")", "1:27", "names `b`");
     refused_body("a: String @check(a)", "1:28", "found `)`, expected `,`");
-    refused_body(
-        "a: String @check",
-        "1:27",
-        "a regular expression in parentheses",
-    );
-    refused(
-        "node N { @card(0..1) }",
-        &[("1:10", "expected it on edge types only")],
-    );
+    refused_body("a: String @check", "1:27", "a regular expression in parentheses");
+    refused("node N { @card(0..1) }", &[("1:10", "expected it on edge types only")]);
     let edge = |card: &str| format!("node N {{}} edge E: N -> N @card({card})");
     refused(&edge("2..1"), &[("1:26", "at least 2 and at most 1")]);
     refused(&edge("1"), &[("1:33", "`..` between")]);
     refused(&edge("-1..1"), &[("1:32", "a whole number of edges")]);
     refused(&edge("0..1) @card(0..1"), &[("1:38", "a second `@card`")]);
     let open = parse(&edge("..3")).unwrap();
-    assert_eq!(
-        open.types[1].cardinality,
-        Some(Cardinality {
-            min: 0,
-            max: Some(3)
-        })
-    );
+    assert_eq!(open.types[1].cardinality, Some(Cardinality { min: 0, max: Some(3) }));
 }
 
 #[test]
 fn type_names_are_unique() {
     refused("node A {} node A {}", &[("1:16", "a node type already")]);
-    refused(
-        "interface A {} interface A {} node N {}",
-        &[("1:26", "an interface already")],
-    );
+    refused("interface A {} interface A {} node N {}", &[("1:26", "an interface already")]);
     refused(
         "node A {} edge Knows: A -> A edge KNOWS: A -> A edge Knows: A -> A",
-        &[
-            ("1:35", "more than case; `KNOWS` is declared as `Knows`"),
-            ("1:54", "an edge type already"),
-        ],
+        &[("1:35", "more than case; `KNOWS` is declared as `Knows`"), ("1:54", "an edge type already")],
     );
     parse("node A {} node a {} edge A: A -> a").unwrap();
     for empty in ["", " // nothing\n", "interface A { x: I32 }"] {
@@ -487,10 +348,7 @@ fn one_pass_reports_everything() {
             ("4:22", "a whole number of edges"),
             ("5:10", "found `£££`, expected a property"),
             ("5:24", "found `v`, expected `)`"),
-            (
-                "8:1",
-                "found `whatever`, expected `interface`, `node` or `edge`",
-            ),
+            ("8:1", "found `whatever`, expected `interface`, `node` or `edge`"),
             ("9:8", "found `x`, expected `{`"),
             ("10:6", "found `{`, expected the name of the node"),
             ("10:11", "did you mean `I64`?"),
@@ -500,10 +358,7 @@ fn one_pass_reports_everything() {
 
 #[test]
 fn what_does_not_end_is_reported_where_it_begins() {
-    refused(
-        "node N { a: String",
-        &[("1:19", "found the end of the text, expected `}`")],
-    );
+    refused("node N { a: String", &[("1:19", "found the end of the text, expected `}`")]);
     refused("node N {} /* ☃", &[("1:11", "comment is not closed")]);
     refused(
         "node N { ☃: I32 b: enum(\"a) }",
@@ -513,8 +368,5 @@ fn what_does_not_end_is_reported_where_it_begins() {
             ("1:30", "found the end of the text, expected `)`"),
         ],
     );
-    refused(
-        "node N { a: I32 @x(( } node M {}",
-        &[("1:19", "parenthesis is not closed")],
-    );
+    refused("node N { a: I32 @x(( } node M {}", &[("1:19", "parenthesis is not closed")]);
 }

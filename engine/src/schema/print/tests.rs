@@ -50,10 +50,7 @@ fn properties_out_of_the_inherited_order_are_written() {
     let source = "interface A { x: I32 y: I32 z: I32 } node N implements A { y: I32 own: Bool }";
     let schema = parse(source).unwrap();
     let text = print(&schema);
-    assert!(
-        text.contains("node N implements A {\n  y: I32\n  own: Bool\n}"),
-        "{text}"
-    );
+    assert!(text.contains("node N implements A {\n  y: I32\n  own: Bool\n}"), "{text}");
     assert_eq!(parse(&text).unwrap(), schema);
 }
 

@@ -136,7 +136,9 @@ fn sizes(batch: &RecordBatch, name: &str) -> Result<Vec<u64>> {
     let descriptors = column(batch, name)?.as_struct_opt().ok_or_else(wrong)?;
     let sizes = descriptors.column_by_name("size").and_then(|c| c.as_primitive_opt::<UInt64Type>());
     let sizes = sizes.ok_or_else(wrong)?;
-    let size = |row| if descriptors.is_null(row) || sizes.is_null(row) { 0 } else { sizes.value(row) };
+    let size = |row| {
+        if descriptors.is_null(row) || sizes.is_null(row) { 0 } else { sizes.value(row) }
+    };
     Ok((0..batch.num_rows()).map(size).collect())
 }
 

@@ -29,9 +29,7 @@ impl Table {
             .execute(staged.transaction)
             .await;
         match result {
-            Ok(dataset) => {
-                Ok(Committed::Landed(store.wrap(dataset, &self.at.location, self.at.branch.as_deref())))
-            }
+            Ok(dataset) => Ok(Committed::Landed(store.wrap(dataset, &self.at.location, self.at.branch.as_deref()))),
             Err(e) if error::is_taken(&e) => Ok(Committed::Taken),
             Err(e) => Err(error::convert(e)),
         }

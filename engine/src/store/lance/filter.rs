@@ -73,12 +73,8 @@ impl Translator<'_> {
                 self.column(property)?;
                 Ok(is_null(property))
             }
-            Predicate::StartsWith { property, prefix } => {
-                self.like(property, format!("{}%", escape(prefix)))
-            }
-            Predicate::Contains { property, substring } => {
-                self.like(property, format!("%{}%", escape(substring)))
-            }
+            Predicate::StartsWith { property, prefix } => self.like(property, format!("{}%", escape(prefix))),
+            Predicate::Contains { property, substring } => self.like(property, format!("%{}%", escape(substring))),
         }
     }
 
@@ -126,10 +122,9 @@ impl Translator<'_> {
                     binary(column(), Operator::GtEq, literal(low)),
                     binary(column(), Operator::LtEq, literal(high)),
                 ),
-                C::Ne => either(
-                    binary(column(), Operator::Lt, literal(low)),
-                    binary(column(), Operator::Gt, literal(high)),
-                ),
+                C::Ne => {
+                    either(binary(column(), Operator::Lt, literal(low)), binary(column(), Operator::Gt, literal(high)))
+                }
             },
             // At and beyond the ends of the column's range some answers are the same for every value. Saying
             // so spares the planner a range of more values than it can count.
@@ -257,7 +252,9 @@ fn operand(ty: ScalarType, value: &Value) -> Option<Operand> {
         (S::U64, _) => integer(value, u64::MIN, u64::MAX, |v| V::UInt64(Some(v))),
         (S::F32 | S::F64, _) => {
             let wide = float(ty, value)?;
-            let form = |f: f64| if ty == S::F32 { V::Float32(Some(f as f32)) } else { V::Float64(Some(f)) };
+            let form = |f: f64| {
+                if ty == S::F32 { V::Float32(Some(f as f32)) } else { V::Float64(Some(f)) }
+            };
             Some(if wide == 0.0 { Operand::Zero(form(-0.0), form(0.0)) } else { Operand::Exactly(form(wide)) })
         }
         (S::Date, Value::Date(d)) => exactly(V::Date32(Some(*d))),

@@ -14,8 +14,7 @@ use lance_core::Result;
 use lance_io::object_store::ObjectStore;
 use lance_table::format::{IndexMetadata, Manifest, Transaction};
 use lance_table::io::commit::{
-    CommitError, CommitHandler, ConditionalPutCommitHandler, ManifestLocation, ManifestNamingScheme,
-    ManifestWriter,
+    CommitError, CommitHandler, ConditionalPutCommitHandler, ManifestLocation, ManifestNamingScheme, ManifestWriter,
 };
 use object_store::path::Path;
 
@@ -76,8 +75,6 @@ impl CommitHandler for StrictHandler {
         if self.creates && manifest.version != 1 {
             return Err(CommitError::CommitConflict);
         }
-        self.inner
-            .commit(manifest, indices, base_path, object_store, manifest_writer, naming_scheme, transaction)
-            .await
+        self.inner.commit(manifest, indices, base_path, object_store, manifest_writer, naming_scheme, transaction).await
     }
 }

@@ -69,11 +69,10 @@ pub fn hash_rows(batch: &RecordBatch, columns: &[String]) -> Result<Vec<Option<K
         return Ok(texts.iter().map(|t| t.map(hash_text)).collect());
     }
     let fields = arrays.iter().map(|a| SortField::new(a.data_type().clone())).collect();
-    let converter = RowConverter::new(fields)
-        .map_err(|e| Error::internal("a column cannot be part of a key").caused_by(e))?;
-    let rows = converter
-        .convert_columns(&arrays)
-        .map_err(|e| Error::internal("key columns do not convert").caused_by(e))?;
+    let converter =
+        RowConverter::new(fields).map_err(|e| Error::internal("a column cannot be part of a key").caused_by(e))?;
+    let rows =
+        converter.convert_columns(&arrays).map_err(|e| Error::internal("key columns do not convert").caused_by(e))?;
     Ok((0..batch.num_rows())
         .map(|i| arrays.iter().all(|a| a.is_valid(i)).then(|| hash_bytes(rows.row(i).as_ref())))
         .collect())
@@ -128,8 +127,7 @@ impl KeyIndex {
                 self.apply_deletions(table, fragment).await?;
             }
         }
-        let unseen: Vec<u64> =
-            now.iter().filter(|f| !self.fragments.contains_key(&f.id)).map(|f| f.id).collect();
+        let unseen: Vec<u64> = now.iter().filter(|f| !self.fragments.contains_key(&f.id)).map(|f| f.id).collect();
         if !unseen.is_empty() {
             self.read(table, unseen).await?;
         }
@@ -151,21 +149,20 @@ impl KeyIndex {
 
     async fn apply_deletions(&mut self, table: &Table, fragment: &FragmentInfo) -> Result<()> {
         let id = usize::try_from(fragment.id).unwrap_or(usize::MAX);
-        let Some(handle) = table.dataset.get_fragment(id) else { return Ok(()) };
-        let Some(deleted) = handle.get_deletion_vector().await.map_err(error::convert)? else { return Ok(()) };
-        self.map.retain(|_, address| {
-            *address >> 32 != fragment.id || !deleted.contains((*address & 0xffff_ffff) as u32)
-        });
+        let Some(handle) = table.dataset.get_fragment(id) else {
+            return Ok(());
+        };
+        let Some(deleted) = handle.get_deletion_vector().await.map_err(error::convert)? else {
+            return Ok(());
+        };
+        self.map
+            .retain(|_, address| *address >> 32 != fragment.id || !deleted.contains((*address & 0xffff_ffff) as u32));
         Ok(())
     }
 
     async fn read(&mut self, table: &Table, fragments: Vec<u64>) -> Result<()> {
-        let scan = Scan {
-            columns: self.columns.clone(),
-            fragments: Some(fragments),
-            with_address: true,
-            ..Scan::default()
-        };
+        let scan =
+            Scan { columns: self.columns.clone(), fragments: Some(fragments), with_address: true, ..Scan::default() };
         let mut batches = table.scan(scan).await?;
         while let Some(batch) = batches.try_next().await? {
             let addresses = batch

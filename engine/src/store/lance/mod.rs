@@ -90,7 +90,9 @@ impl Table {
                 let fragment = address >> 32;
                 if let std::collections::hash_map::Entry::Vacant(slot) = sequences.entry(fragment) {
                     let found = self.dataset.fragments().iter().find(|f| f.id == fragment).ok_or_else(missing)?;
-                    let Some(RowIdMeta::Inline(bytes)) = &found.row_id_meta else { return Err(missing()) };
+                    let Some(RowIdMeta::Inline(bytes)) = &found.row_id_meta else {
+                        return Err(missing());
+                    };
                     slot.insert(lance_table::rowids::read_row_ids(bytes).map_err(error::convert)?);
                 }
                 let offset = usize::try_from(address & 0xffff_ffff).map_err(|_| missing())?;
@@ -105,10 +107,7 @@ impl Table {
     /// The store's.
     pub async fn properties(&self) -> Result<HashMap<String, String>> {
         let transaction = self.dataset.read_transaction().await.map_err(error::convert)?;
-        Ok(transaction
-            .and_then(|t| t.transaction_properties)
-            .map(|p| p.as_ref().clone())
-            .unwrap_or_default())
+        Ok(transaction.and_then(|t| t.transaction_properties).map(|p| p.as_ref().clone()).unwrap_or_default())
     }
 
     /// The schema-level metadata of the dataset.
@@ -121,9 +120,11 @@ impl Table {
         let mine = self.arrow_schema();
         let property = |f: &arrow_schema::Field| f.metadata().get("omnigraph:property_id").cloned();
         mine.fields().len() == schema.fields().len()
-            && mine.fields().iter().zip(schema.fields()).all(|(a, b)| {
-                a.name() == b.name() && property(a) == property(b)
-            })
+            && mine
+                .fields()
+                .iter()
+                .zip(schema.fields())
+                .all(|(a, b)| a.name() == b.name() && property(a) == property(b))
     }
 
     /// The Arrow schema as stored.
@@ -134,11 +135,7 @@ impl Table {
 
 fn describe(fragment: &Fragment) -> FragmentInfo {
     let physical = fragment.physical_rows.unwrap_or(0) as u64;
-    let deleted = fragment
-        .deletion_file
-        .as_ref()
-        .and_then(|d| d.num_deleted_rows)
-        .unwrap_or(0) as u64;
+    let deleted = fragment.deletion_file.as_ref().and_then(|d| d.num_deleted_rows).unwrap_or(0) as u64;
     FragmentInfo {
         id: fragment.id,
         physical_rows: physical,

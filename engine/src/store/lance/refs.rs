@@ -14,11 +14,8 @@ impl Store {
     /// The store's.
     pub async fn fork_table(&self, table: &Table, name: &str) -> Result<Table> {
         self.fork_only(table, name).await?;
-        let at = TableAt {
-            location: table.at.location.clone(),
-            branch: Some(name.to_string()),
-            version: table.version(),
-        };
+        let at =
+            TableAt { location: table.at.location.clone(), branch: Some(name.to_string()), version: table.version() };
         self.open_table(&at)
             .await?
             .ok_or_else(|| Error::internal(format!("the fork {name} of {} vanished", at.location)))

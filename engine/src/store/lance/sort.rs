@@ -1,7 +1,8 @@
 //! Sorted scans in bounded memory.
 //!
 //! Left alone, a sort would keep the whole table in memory. Here every sort has a memory pool of its own
-//! and spills what does not fit. A small limit keeps only the rows it returns.
+//! and spills what does not fit. With a small limit only the keys are read for all rows, and the rest for
+//! the rows that are left.
 
 use std::sync::Arc;
 
@@ -13,11 +14,14 @@ use ::lance::deps::datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use ::lance::deps::datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use ::lance::deps::datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use ::lance::deps::datafusion::prelude::SessionConfig;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 
-use super::scan::{Scan, start};
+use super::scan::{ROW_ADDRESS, Scan, start};
 use super::{Table, error};
 use crate::error::{Error, Reason, Result};
 use crate::limits;
@@ -38,6 +42,9 @@ impl Table {
         if cut.is_some() {
             scan.limit = None;
         }
+        if scan.limit.is_some() && width > SHORT_ROW && self.blob_columns(columns).is_empty() {
+            return self.first_sorted(columns.to_vec(), width, scan).await;
+        }
         let mut scanner = self.scanner(columns, batch_rows)?;
         self.narrow(&mut scanner, scan)?;
         let batches = run(&scanner, rows).await?;
@@ -47,12 +54,41 @@ impl Table {
         })
     }
 
+    /// Finds the few rows a limit leaves by their keys alone, then reads those.
+    async fn first_sorted(&self, columns: Vec<String>, width: usize, scan: Scan) -> Result<Batches> {
+        let mut keys: Vec<String> = scan.order.iter().map(|(column, _)| column.clone()).collect();
+        keys.push(ROW_ADDRESS.to_string());
+        let mut scanner = self.scanner(&keys, limits::BATCH_ROWS)?;
+        self.narrow(&mut scanner, scan)?;
+        let mut addresses: Vec<u64> = Vec::new();
+        let mut batches = run(&scanner, limits::BATCH_ROWS).await?;
+        while let Some(batch) = batches.try_next().await? {
+            let found = batch.column_by_name(ROW_ADDRESS).and_then(|c| c.as_primitive_opt::<UInt64Type>());
+            let found = found.ok_or_else(|| Error::internal("a sorted scan returned no row addresses"))?;
+            addresses.extend(found.values());
+        }
+        let rows = (limits::SCAN_BATCH_BYTES / width).clamp(1, limits::BATCH_ROWS);
+        let table = self.clone();
+        let chunks: Vec<Vec<u64>> = addresses.chunks(rows).map(<[u64]>::to_vec).collect();
+        let taken = futures::stream::iter(chunks).then(move |chunk| {
+            let (table, columns) = (table.clone(), columns.clone());
+            async move {
+                let batch = table.take(&chunk, &columns).await?;
+                match batch.num_rows() == chunk.len() {
+                    true => Ok(batch),
+                    false => Err(Error::internal("rows vanished between sorting and reading them")),
+                }
+            }
+        });
+        Ok(taken.boxed())
+    }
+
     /// Bytes of a row, as the first rows of the table show them.
     async fn width(&self, columns: &[String]) -> Result<usize> {
         let schema = self.dataset.schema();
         let known = |name: &String| {
             let ty = schema.field(name).map(|f| f.data_type());
-            ty.is_none_or(|ty| ty.is_primitive()) || name == crate::format::arrow::ID
+            ty.is_none_or(|ty| ty.is_primitive() || ty == DataType::Boolean) || name == crate::format::arrow::ID
         };
         if columns.iter().all(known) {
             return Ok(SHORT_ROW.max(columns.len() * 16));
@@ -95,7 +131,9 @@ fn first_rows(batches: Batches, limit: u64) -> Batches {
         if left == 0 {
             return Ok(None);
         }
-        let Some(batch) = batches.try_next().await? else { return Ok(None) };
+        let Some(batch) = batches.try_next().await? else {
+            return Ok(None);
+        };
         let batch = batch.slice(0, left.min(batch.num_rows()));
         let left = left - batch.num_rows();
         Ok(Some((batch, (batches, left))))
@@ -118,7 +156,7 @@ fn failed(error: DataFusionError) -> Error {
 #[cfg(test)]
 mod tests {
     use arrow_array::UInt64Array;
-    use arrow_schema::{DataType, Field, Schema};
+    use arrow_schema::{Field, Schema};
 
     use super::*;
 
@@ -126,7 +164,8 @@ mod tests {
     async fn a_limit_behind_a_sort_cuts_exactly() {
         let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::UInt64, false)]));
         for (limit, batches) in [(0, 0), (1, 1), (3, 1), (4, 2), (6, 2), (9, 3), (100, 3)] {
-            let batch = || Ok(RecordBatch::try_new(schema.clone(), vec![Arc::new(UInt64Array::from(vec![1, 2, 3]))]).unwrap());
+            let batch =
+                || Ok(RecordBatch::try_new(schema.clone(), vec![Arc::new(UInt64Array::from(vec![1, 2, 3]))]).unwrap());
             let all = futures::stream::iter([batch(), batch(), batch()]).boxed();
             let cut: Vec<RecordBatch> = first_rows(all, limit).try_collect().await.unwrap();
             let rows: usize = cut.iter().map(RecordBatch::num_rows).sum();

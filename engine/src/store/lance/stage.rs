@@ -118,13 +118,10 @@ impl Table {
         batches: impl Stream<Item = Result<RecordBatch>> + Send + 'static,
     ) -> Result<NewRows> {
         let batches = batches.map(|b| b.map_err(|e| DataFusionError::External(Box::new(e))));
-        let stream: SendableRecordBatchStream =
-            Box::pin(RecordBatchStreamAdapter::new(schema, batches));
+        let stream: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(schema, batches));
         let params = store.write_params();
-        let staged = InsertBuilder::new(self.dataset.clone())
-            .with_params(&params)
-            .execute_uncommitted_stream(stream)
-            .await;
+        let staged =
+            InsertBuilder::new(self.dataset.clone()).with_params(&params).execute_uncommitted_stream(stream).await;
         let transaction = match staged {
             Ok(transaction) => transaction,
             Err(e) => return Err(own_error(&e).unwrap_or_else(|| error::convert(e))),
@@ -170,9 +167,8 @@ impl Table {
     /// One transaction that takes `gone` away and adds `new`.
     pub fn stage(&self, new: NewRows, gone: GoneRows) -> Staged {
         let rows_after = (self.rows() + new.rows()).saturating_sub(gone.rows);
-        let plain = gone.updated.is_empty()
-            && gone.removed.is_empty()
-            && new.fragments.iter().all(|f| f.row_id_meta.is_none());
+        let plain =
+            gone.updated.is_empty() && gone.removed.is_empty() && new.fragments.iter().all(|f| f.row_id_meta.is_none());
         let operation = if plain {
             Operation::Append { fragments: new.fragments }
         } else {
@@ -183,9 +179,7 @@ impl Table {
                 new_fragments: new.fragments,
                 fields_modified: Vec::new(),
                 compacted_sstables: Vec::new(),
-                fields_for_preserving_frag_bitmap: fields
-                    .filter_map(|f| u32::try_from(f.id).ok())
-                    .collect(),
+                fields_for_preserving_frag_bitmap: fields.filter_map(|f| u32::try_from(f.id).ok()).collect(),
                 update_mode: Some(UpdateMode::RewriteRows),
                 inserted_rows_filter: None,
                 updated_fragment_offsets: None,
@@ -198,10 +192,7 @@ impl Table {
     /// same Lance branch, which has `rows` rows.
     pub fn stage_restore(&self, version: u64, rows: u64) -> Staged {
         let operation = Operation::Restore { version };
-        Staged {
-            transaction: TransactionBuilder::new(self.version(), operation).build(),
-            rows_after: rows,
-        }
+        Staged { transaction: TransactionBuilder::new(self.version(), operation).build(), rows_after: rows }
     }
 }
 

@@ -46,7 +46,9 @@ impl Uniques {
         ty: &EntityType,
         violations: &mut Violations,
     ) -> Result<()> {
-        let Some(table) = table.filter(|t| t.rows() > 0) else { return Ok(()) };
+        let Some(table) = table.filter(|t| t.rows() > 0) else {
+            return Ok(());
+        };
         for (columns, seen) in ty.unique.iter().zip(&self.seen) {
             let index = core.key_index(table, columns);
             let mut index = index.lock().await;

@@ -43,7 +43,9 @@ pub(super) struct Images<'a> {
 impl Ends {
     /// Notes the ends of a part's edges.
     pub fn note(&mut self, ty: &EntityType, part: &Part) -> Result<()> {
-        let Some(ends) = &ty.endpoints else { return Ok(()) };
+        let Some(ends) = &ty.endpoints else {
+            return Ok(());
+        };
         let (sources, destinations) = ends_of(&part.batch)?;
         for (node, ids) in [(&ends.from, sources), (&ends.to, destinations)] {
             let needed = self.needed.entry(TypeRef::node(node)).or_default();
@@ -77,9 +79,8 @@ impl Ends {
             for key in missing {
                 if let Some((record, text)) = needed.get(&key) {
                     let id = text.as_ref().map_or_else(|| "an endpoint".to_string(), |t| format!("{t:?}"));
-                    violations.at_record(*record, Reason::EndpointMissing, || {
-                        format!("{} {id} does not exist", node.name)
-                    });
+                    violations
+                        .at_record(*record, Reason::EndpointMissing, || format!("{} {id} does not exist", node.name));
                 }
             }
         }
@@ -127,8 +128,7 @@ impl Images<'_> {
         reads: &mut Vec<TypeRef>,
     ) -> Result<Vec<KeyHash>> {
         let new = self.types.get(node).map(|t| &t.seen);
-        let rest: Vec<KeyHash> =
-            needed.keys().filter(|k| new.is_none_or(|seen| !seen.contains(k))).copied().collect();
+        let rest: Vec<KeyHash> = needed.keys().filter(|k| new.is_none_or(|seen| !seen.contains(k))).copied().collect();
         if rest.is_empty() {
             return Ok(rest);
         }
@@ -145,19 +145,18 @@ impl Images<'_> {
     /// Edges that stay but lose an end because its type was replaced.
     async fn stranded(&self, reads: &mut Vec<TypeRef>, violations: &mut Violations) -> Result<()> {
         for edge in self.view.snapshot.schema.types.iter().filter(|t| t.kind == EntityKind::Edge) {
-            let Some(ends) = &edge.endpoints else { continue };
+            let Some(ends) = &edge.endpoints else {
+                continue;
+            };
             let replaced: Vec<(&str, &HashSet<KeyHash>)> = [(SRC, &ends.from), (DST, &ends.to)]
                 .into_iter()
-                .filter_map(|(column, node)| {
-                    self.types.get(&TypeRef::node(node)).map(|load| (column, &load.seen))
-                })
+                .filter_map(|(column, node)| self.types.get(&TypeRef::node(node)).map(|load| (column, &load.seen)))
                 .collect();
-            let Some(table) = self.stored(&edge.type_ref()).await?.filter(|_| !replaced.is_empty()) else { continue };
-            reads.push(edge.type_ref());
-            let scan = Scan {
-                columns: vec![ID.to_string(), SRC.to_string(), DST.to_string()],
-                ..Scan::default()
+            let Some(table) = self.stored(&edge.type_ref()).await?.filter(|_| !replaced.is_empty()) else {
+                continue;
             };
+            reads.push(edge.type_ref());
+            let scan = Scan { columns: vec![ID.to_string(), SRC.to_string(), DST.to_string()], ..Scan::default() };
             let mut batches = table.scan(scan).await?;
             while let Some(batch) = batches.try_next().await? {
                 for (column, seen) in &replaced {
@@ -176,7 +175,9 @@ impl Images<'_> {
         reads: &mut Vec<TypeRef>,
         violations: &mut Violations,
     ) -> Result<()> {
-        let (Some(bounds), Some(ends)) = (edge.cardinality, &edge.endpoints) else { return Ok(()) };
+        let (Some(bounds), Some(ends)) = (edge.cardinality, &edge.endpoints) else {
+            return Ok(());
+        };
         let source = TypeRef::node(&ends.from);
         let nodes_replaced = self.replaced(&source);
         // With a minimum, every new source counts, also one without edges; its id is known by hash only.
@@ -209,7 +210,10 @@ impl Images<'_> {
                 violations.add(Reason::CardinalityViolation, || {
                     (
                         edge.name.clone(),
-                        format!("{bare} nodes of {} would have no edge, at least {} is required", ends.from, bounds.min),
+                        format!(
+                            "{bare} nodes of {} would have no edge, at least {} is required",
+                            ends.from, bounds.min
+                        ),
                     )
                 });
             }
@@ -223,7 +227,9 @@ async fn stored_counts(table: &Table, counts: &mut HashMap<String, u64>, all: bo
     let scan = Scan { columns: vec![SRC.to_string()], ..Scan::default() };
     let mut batches = table.scan(scan).await?;
     while let Some(batch) = batches.try_next().await? {
-        let Some(sources) = batch.column_by_name(SRC).and_then(|c| c.as_string_opt::<i32>()) else { continue };
+        let Some(sources) = batch.column_by_name(SRC).and_then(|c| c.as_string_opt::<i32>()) else {
+            continue;
+        };
         for id in sources.iter().flatten() {
             match counts.get_mut(id) {
                 Some(n) => *n += 1,
@@ -257,7 +263,10 @@ fn report_stranded(
             violations.add(Reason::EndpointMissing, || {
                 (
                     format!("{} {:?}", edge.name, text(ID)),
-                    format!("its {column} {:?} would not exist any more; load the edges together with the nodes", text(column)),
+                    format!(
+                        "its {column} {:?} would not exist any more; load the edges together with the nodes",
+                        text(column)
+                    ),
                 )
             });
         }

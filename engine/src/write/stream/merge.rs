@@ -71,9 +71,8 @@ async fn fill(table: &Table, ty: &EntityType, input: &InputBatch, rows: &[usize]
     let unmentioned = |property: usize, row: usize| {
         input.mentioned.as_ref().is_some_and(|m| m.get(property).is_some_and(|bits| !bits.value(row)))
     };
-    let partial: Vec<usize> = (0..ty.properties.len())
-        .filter(|p| rows.iter().any(|row| unmentioned(*p, *row)))
-        .collect();
+    let partial: Vec<usize> =
+        (0..ty.properties.len()).filter(|p| rows.iter().any(|row| unmentioned(*p, *row))).collect();
     let edges = ty.kind == EntityKind::Edge && ty.cardinality.is_some();
     let mut columns: Vec<String> = partial.iter().map(|p| ty.properties[*p].name.clone()).collect();
     if edges {
@@ -94,16 +93,13 @@ async fn fill(table: &Table, ty: &EntityType, input: &InputBatch, rows: &[usize]
         let name = &ty.properties[property].name;
         let position = schema.index_of(name).map_err(|_| missing(name))?;
         let old = stored.column_by_name(name).ok_or_else(|| missing(name))?;
-        let pick: Vec<(usize, usize)> = rows
-            .iter()
-            .enumerate()
-            .map(|(i, row)| if unmentioned(property, *row) { (1, i) } else { (0, i) })
-            .collect();
+        let pick: Vec<(usize, usize)> =
+            rows.iter().enumerate().map(|(i, row)| if unmentioned(property, *row) { (1, i) } else { (0, i) }).collect();
         filled[position] = interleave(&[filled[position].as_ref(), old.as_ref()], &pick)
             .map_err(|e| Error::internal(format!("stored values of {name} do not fit")).caused_by(e))?;
     }
-    part.batch = RecordBatch::try_new(schema, filled)
-        .map_err(|e| Error::internal("filled rows do not fit").caused_by(e))?;
+    part.batch =
+        RecordBatch::try_new(schema, filled).map_err(|e| Error::internal("filled rows do not fit").caused_by(e))?;
     if edges {
         part.vacated = stored.column_by_name(SRC).cloned();
     }

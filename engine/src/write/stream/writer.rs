@@ -38,7 +38,9 @@ impl Writer {
             let task = tokio::spawn(async move { base.stage_rows(&store, schema, batches).await });
             self.running = Some((sender, task));
         }
-        let Some((sender, _)) = &self.running else { return Ok(()) };
+        let Some((sender, _)) = &self.running else {
+            return Ok(());
+        };
         if sender.send(Ok(stored)).await.is_err() {
             // The task ended early: its own error says why.
             return std::mem::take(self).finish().await.map(|_| ());

@@ -4,12 +4,7 @@ use super::*;
 use omnigraph_engine::model::TypeRef;
 
 fn commit() -> CommitInfo {
-    let counts = |type_ref, inserted| TypeCounts {
-        type_ref,
-        inserted,
-        updated: 0,
-        deleted: 0,
-    };
+    let counts = |type_ref, inserted| TypeCounts { type_ref, inserted, updated: 0, deleted: 0 };
     CommitInfo {
         id: "C2".into(),
         parents: vec!["C1".into()],
@@ -33,55 +28,24 @@ fn commit() -> CommitInfo {
 fn commits_keep_everything() {
     let message = to_proto(commit());
     assert_eq!((message.id.as_str(), message.parent_ids.len()), ("C2", 1));
-    assert_eq!(
-        (message.branch.as_str(), message.branch_id.as_str()),
-        ("review/ü", "L")
-    );
-    assert_eq!(
-        (message.message.as_str(), message.request_id.as_str()),
-        ("m", "r")
-    );
-    assert_eq!(
-        (message.operation.as_str(), message.manifest_version),
-        ("load", u64::MAX)
-    );
+    assert_eq!((message.branch.as_str(), message.branch_id.as_str()), ("review/ü", "L"));
+    assert_eq!((message.message.as_str(), message.request_id.as_str()), ("m", "r"));
+    assert_eq!((message.operation.as_str(), message.manifest_version), ("load", u64::MAX));
     assert_eq!(message.actor.unwrap().id, "ada");
-    assert_eq!(
-        time::to_engine("t", &message.created_at.unwrap()).unwrap(),
-        -1
-    );
-    let counts: Vec<_> = message
-        .counts
-        .iter()
-        .map(|c| (c.type_name.as_str(), c.inserted))
-        .collect();
+    assert_eq!(time::to_engine("t", &message.created_at.unwrap()).unwrap(), -1);
+    let counts: Vec<_> = message.counts.iter().map(|c| (c.type_name.as_str(), c.inserted)).collect();
     assert_eq!(counts, [("Z", 1), ("A", u64::MAX)]);
 }
 
 #[test]
 fn receipts_name_the_branch_written_to() {
-    let changed = Receipt {
-        commit: commit(),
-        changed: true,
-        replayed: true,
-    };
+    let changed = Receipt { commit: commit(), changed: true, replayed: true };
     assert_eq!(loaded(&changed), 0);
     let message = receipt_to_proto(changed, "main");
-    assert_eq!(
-        (message.branch.as_str(), message.changed, message.replayed),
-        ("main", true, true)
-    );
+    assert_eq!((message.branch.as_str(), message.changed, message.replayed), ("main", true, true));
     assert_eq!((message.counts.len(), message.parent_ids.len()), (2, 1));
-    let unchanged = Receipt {
-        commit: commit(),
-        changed: false,
-        replayed: false,
-    };
+    let unchanged = Receipt { commit: commit(), changed: false, replayed: false };
     let message = receipt_to_proto(unchanged, "other");
-    let expected = v1::Receipt {
-        commit_id: "C2".into(),
-        branch: "other".into(),
-        ..Default::default()
-    };
+    let expected = v1::Receipt { commit_id: "C2".into(), branch: "other".into(), ..Default::default() };
     assert_eq!(message, expected);
 }

@@ -6,16 +6,8 @@ use std::collections::BTreeMap;
 
 #[test]
 fn entities_come_back() {
-    let properties = BTreeMap::from([
-        ("n".to_string(), Value::I64(i64::MIN)),
-        ("z".to_string(), Value::Null),
-    ]);
-    let node = Entity {
-        type_ref: TypeRef::node("Person"),
-        id: "ada".into(),
-        endpoints: None,
-        properties,
-    };
+    let properties = BTreeMap::from([("n".to_string(), Value::I64(i64::MIN)), ("z".to_string(), Value::Null)]);
+    let node = Entity { type_ref: TypeRef::node("Person"), id: "ada".into(), endpoints: None, properties };
     let edge = Entity {
         type_ref: TypeRef::edge("Knows"),
         id: "1".into(),
@@ -23,10 +15,7 @@ fn entities_come_back() {
         properties: BTreeMap::new(),
     };
     for entity in [node, edge] {
-        assert_eq!(
-            to_engine("entity.", to_proto(entity.clone())).unwrap(),
-            entity
-        );
+        assert_eq!(to_engine("entity.", to_proto(entity.clone())).unwrap(), entity);
     }
 }
 
@@ -41,48 +30,12 @@ fn a_missing_part_is_named() {
         properties: BTreeMap::new(),
     };
     let cases = [
-        (
-            v1::Entity {
-                kind: 0,
-                ..whole.clone()
-            },
-            "e.kind",
-        ),
-        (
-            v1::Entity {
-                kind: 77,
-                ..whole.clone()
-            },
-            "e.kind",
-        ),
-        (
-            v1::Entity {
-                type_name: String::new(),
-                ..whole.clone()
-            },
-            "e.type_name",
-        ),
-        (
-            v1::Entity {
-                id: String::new(),
-                ..whole.clone()
-            },
-            "e.id",
-        ),
-        (
-            v1::Entity {
-                to_id: String::new(),
-                ..whole.clone()
-            },
-            "e.to_id",
-        ),
-        (
-            v1::Entity {
-                kind: v1::EntityKind::Node.into(),
-                ..whole
-            },
-            "e.from_id",
-        ),
+        (v1::Entity { kind: 0, ..whole.clone() }, "e.kind"),
+        (v1::Entity { kind: 77, ..whole.clone() }, "e.kind"),
+        (v1::Entity { type_name: String::new(), ..whole.clone() }, "e.type_name"),
+        (v1::Entity { id: String::new(), ..whole.clone() }, "e.id"),
+        (v1::Entity { to_id: String::new(), ..whole.clone() }, "e.to_id"),
+        (v1::Entity { kind: v1::EntityKind::Node.into(), ..whole }, "e.from_id"),
     ];
     for (entity, field) in cases {
         let error = to_engine("e.", entity).unwrap_err();

@@ -3,11 +3,7 @@
 use super::*;
 
 fn compare(op: CompareOp) -> Predicate {
-    Predicate::Compare {
-        property: "age".into(),
-        op,
-        value: Value::U64(u64::MAX),
-    }
+    Predicate::Compare { property: "age".into(), op, value: Value::U64(u64::MAX) }
 }
 
 #[test]
@@ -20,25 +16,11 @@ fn filters_come_back() {
         compare(CompareOp::Le),
         compare(CompareOp::Gt),
         compare(CompareOp::Ge),
-        Predicate::In {
-            property: property(),
-            values: vec![Value::I64(i64::MIN), Value::Bool(true)],
-        },
-        Predicate::In {
-            property: property(),
-            values: Vec::new(),
-        },
-        Predicate::IsNull {
-            property: property(),
-        },
-        Predicate::StartsWith {
-            property: property(),
-            prefix: "a%_\\'".into(),
-        },
-        Predicate::Contains {
-            property: property(),
-            substring: String::new(),
-        },
+        Predicate::In { property: property(), values: vec![Value::I64(i64::MIN), Value::Bool(true)] },
+        Predicate::In { property: property(), values: Vec::new() },
+        Predicate::IsNull { property: property() },
+        Predicate::StartsWith { property: property(), prefix: "a%_\\'".into() },
+        Predicate::Contains { property: property(), substring: String::new() },
         Predicate::Or(Vec::new()),
         Predicate::And(Vec::new()),
     ];
@@ -47,9 +29,7 @@ fn filters_come_back() {
 }
 
 fn nested(depth: usize) -> Predicate {
-    (1..depth).fold(compare(CompareOp::Eq), |inner, _| {
-        Predicate::Not(Box::new(inner))
-    })
+    (1..depth).fold(compare(CompareOp::Eq), |inner, _| Predicate::Not(Box::new(inner)))
 }
 
 #[test]
@@ -60,11 +40,7 @@ fn depth_and_size_are_bounded() {
     assert_eq!(deep.metadata()["limit"], "predicate_depth");
 
     let values = vec![Value::I64(0); MAX_PREDICATE_NODES];
-    let large = to_engine(to_proto(Predicate::In {
-        property: "p".into(),
-        values,
-    }))
-    .unwrap_err();
+    let large = to_engine(to_proto(Predicate::In { property: "p".into(), values })).unwrap_err();
     assert_eq!(large.reason(), Reason::LimitExceeded);
     assert_eq!(large.metadata()["max"], MAX_PREDICATE_NODES.to_string());
 }
@@ -73,38 +49,21 @@ fn depth_and_size_are_bounded() {
 fn half_a_condition_is_refused() {
     let some = |kind| v1::Predicate { kind: Some(kind) };
     let null = value::to_proto(Value::Null);
-    let with = |operator: i32, value| {
-        some(Kind::Compare(v1::predicate::Compare {
-            property: "p".into(),
-            operator,
-            value,
-        }))
-    };
+    let with =
+        |operator: i32, value| some(Kind::Compare(v1::predicate::Compare { property: "p".into(), operator, value }));
     let one = Some(value::to_proto(Value::I64(1)));
     for wrong in [
         v1::Predicate { kind: None },
-        some(Kind::Conjunction(v1::predicate::And {
-            predicates: vec![v1::Predicate { kind: None }],
-        })),
-        some(Kind::Negation(Box::new(v1::predicate::Not {
-            predicate: None,
-        }))),
-        some(Kind::IsNull(v1::predicate::IsNull {
-            property: String::new(),
-        })),
-        some(Kind::Contains(v1::predicate::Contains {
-            property: "p".into(),
-            value: one.clone(),
-        })),
+        some(Kind::Conjunction(v1::predicate::And { predicates: vec![v1::Predicate { kind: None }] })),
+        some(Kind::Negation(Box::new(v1::predicate::Not { predicate: None }))),
+        some(Kind::IsNull(v1::predicate::IsNull { property: String::new() })),
+        some(Kind::Contains(v1::predicate::Contains { property: "p".into(), value: one.clone() })),
         with(0, one.clone()),
         with(99, one),
         with(Operator::Eq.into(), None),
         with(Operator::Eq.into(), Some(null)),
         with(Operator::Eq.into(), Some(v1::Value { kind: None })),
     ] {
-        assert_eq!(
-            to_engine(wrong).unwrap_err().reason(),
-            Reason::InvalidPredicate
-        );
+        assert_eq!(to_engine(wrong).unwrap_err().reason(), Reason::InvalidPredicate);
     }
 }

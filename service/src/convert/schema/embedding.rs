@@ -16,10 +16,7 @@ pub(super) fn to_annotation(embedding: &v1::Embedding) -> Annotation {
         arguments.push_str(", model=");
         arguments.push_str(&quote(&embedding.model));
     }
-    Annotation {
-        name: NAME.to_string(),
-        arguments,
-    }
+    Annotation { name: NAME.to_string(), arguments }
 }
 
 /// What an annotation says, if it is an `@embed` in canonical spelling.
@@ -35,12 +32,8 @@ pub(super) fn from_annotation(annotation: &Annotation) -> Option<v1::Embedding> 
         }
         None => rest.is_empty().then(String::new)?,
     };
-    let embedding = v1::Embedding {
-        source_property,
-        model,
-    };
-    (!embedding.source_property.is_empty() && to_annotation(&embedding) == *annotation)
-        .then_some(embedding)
+    let embedding = v1::Embedding { source_property, model };
+    (!embedding.source_property.is_empty() && to_annotation(&embedding) == *annotation).then_some(embedding)
 }
 
 fn quote(text: &str) -> String {
@@ -88,30 +81,16 @@ mod tests {
     #[test]
     fn embeddings_come_back() {
         for (source, model) in [("bio", ""), ("bio", "small \"v2\"\n"), ("b\\io", "m")] {
-            let embedding = v1::Embedding {
-                source_property: source.into(),
-                model: model.into(),
-            };
+            let embedding = v1::Embedding { source_property: source.into(), model: model.into() };
             assert_eq!(from_annotation(&to_annotation(&embedding)), Some(embedding));
         }
     }
 
     #[test]
     fn other_spellings_stay_annotations() {
-        for arguments in [
-            "",
-            "bio",
-            "\"bio\" ",
-            "\"bio\",model=\"m\"",
-            "\"bio\", dims=3",
-            "\"a\" \"b\"",
-            "\"",
-            "\"\"",
-        ] {
-            let annotation = Annotation {
-                name: NAME.into(),
-                arguments: arguments.into(),
-            };
+        for arguments in ["", "bio", "\"bio\" ", "\"bio\",model=\"m\"", "\"bio\", dims=3", "\"a\" \"b\"", "\"", "\"\""]
+        {
+            let annotation = Annotation { name: NAME.into(), arguments: arguments.into() };
             assert_eq!(from_annotation(&annotation), None, "{arguments}");
         }
     }

@@ -31,9 +31,7 @@ fn schemas_come_back() {
     let message = to_proto(&schema);
     assert_eq!(to_engine(message.clone()).unwrap(), schema);
     assert_eq!(to_proto(&to_engine(message.clone()).unwrap()), message);
-    let defined = definition_to_engine(Some(v1::SchemaDefinition {
-        form: Some(Form::Schema(message)),
-    }));
+    let defined = definition_to_engine(Some(v1::SchemaDefinition { form: Some(Form::Schema(message)) }));
     assert_eq!(defined.unwrap(), schema);
 }
 
@@ -42,29 +40,15 @@ fn what_is_inherited_says_so_and_may_be_left_out() {
     let schema = sample();
     let mut message = to_proto(&schema);
     let airport = &mut message.node_types[0];
-    let name = airport
-        .properties
-        .iter()
-        .find(|p| p.name == "name")
-        .unwrap();
+    let name = airport.properties.iter().find(|p| p.name == "name").unwrap();
     assert_eq!(name.inherited_from, "Named");
-    let face = airport
-        .properties
-        .iter()
-        .find(|p| p.name == "face")
-        .unwrap();
+    let face = airport.properties.iter().find(|p| p.name == "face").unwrap();
     assert_eq!(face.embedding.as_ref().unwrap().model, "small");
     assert!(face.annotations.is_empty());
     airport.properties.retain(|p| p.inherited_from.is_empty());
     airport.indexes.retain(|i| i.inherited_from.is_empty());
     let back = to_engine(message).unwrap();
-    let names = |s: &Schema| {
-        s.types[0]
-            .properties
-            .iter()
-            .map(|p| p.name.clone())
-            .collect::<Vec<_>>()
-    };
+    let names = |s: &Schema| s.types[0].properties.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&back), names(&schema));
     assert_eq!(back.types[0].indexes.len(), schema.types[0].indexes.len());
 }
@@ -72,60 +56,32 @@ fn what_is_inherited_says_so_and_may_be_left_out() {
 #[test]
 fn whole_number_bounds_take_the_form_of_their_property() {
     let mut message = to_proto(&sample());
-    let int = |v| {
-        Some(v1::Value {
-            kind: Some(v1::value::Kind::Int64Value(v)),
-        })
-    };
+    let int = |v| Some(v1::Value { kind: Some(v1::value::Kind::Int64Value(v)) });
     for constraint in &mut message.node_types[0].constraints {
         if let Some(Kind::Range(range)) = &mut constraint.kind {
             range.min = int(1);
         }
     }
     let back = to_engine(message).unwrap();
-    let mins: Vec<_> = back.types[0]
-        .ranges
-        .iter()
-        .map(|r| r.min.clone().unwrap())
-        .collect();
-    assert_eq!(
-        mins,
-        [
-            omnigraph_engine::model::Value::F64(1.0),
-            omnigraph_engine::model::Value::U64(1)
-        ]
-    );
+    let mins: Vec<_> = back.types[0].ranges.iter().map(|r| r.min.clone().unwrap()).collect();
+    assert_eq!(mins, [omnigraph_engine::model::Value::F64(1.0), omnigraph_engine::model::Value::U64(1)]);
 }
 
 #[test]
 fn every_offender_is_named_by_path() {
     let mut message = to_proto(&sample());
-    message.interfaces[0]
-        .constraints
-        .push(v1::Constraint::default());
+    message.interfaces[0].constraints.push(v1::Constraint::default());
     let airport = &mut message.node_types[0];
     airport.stable_id = "../x".into();
     airport.properties[0].r#type = None;
     airport.properties[1].stable_id = "one".into();
     airport.properties[2].stable_id = airport.properties[3].stable_id.clone();
-    airport.constraints.push(v1::Constraint {
-        inherited_from: "Named".into(),
-        kind: None,
-    });
-    let second = Kind::Key(constraint::Key {
-        properties: vec!["code".into()],
-    });
-    airport.constraints.push(v1::Constraint {
-        inherited_from: String::new(),
-        kind: Some(second),
-    });
+    airport.constraints.push(v1::Constraint { inherited_from: "Named".into(), kind: None });
+    let second = Kind::Key(constraint::Key { properties: vec!["code".into()] });
+    airport.constraints.push(v1::Constraint { inherited_from: String::new(), kind: Some(second) });
     let error = to_engine(message).unwrap_err();
     assert_eq!(error.reason(), Reason::InvalidSchema);
-    let fields: Vec<&str> = error
-        .violations()
-        .iter()
-        .map(|v| v.field.as_str())
-        .collect();
+    let fields: Vec<&str> = error.violations().iter().map(|v| v.field.as_str()).collect();
     let at = "schema.node_types[0]";
     for expected in [
         "schema.interfaces[0].constraints".to_string(),
@@ -134,16 +90,9 @@ fn every_offender_is_named_by_path() {
         format!("{at}.properties[1].stable_id"),
         format!("{at}.properties[3].stable_id"),
     ] {
-        assert!(
-            fields.contains(&expected.as_str()),
-            "{expected} in {fields:?}"
-        );
+        assert!(fields.contains(&expected.as_str()), "{expected} in {fields:?}");
     }
-    assert!(
-        fields
-            .iter()
-            .any(|f| f.starts_with(&format!("{at}.constraints[")))
-    );
+    assert!(fields.iter().any(|f| f.starts_with(&format!("{at}.constraints["))));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use omnigraph_engine::error::Result;
 use omnigraph_engine::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType,
-    Property, PropertyType, RangeConstraint, ScalarType, Schema, Value,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, PropertyType,
+    RangeConstraint, ScalarType, Schema, Value,
 };
 use omnigraph_proto::v1;
 use omnigraph_proto::v1::constraint::Kind;
@@ -26,31 +26,18 @@ pub fn to_engine(schema: v1::Schema) -> Result<Schema> {
     let mut problems = Problems::default();
     let mut interfaces = Vec::with_capacity(schema.interfaces.len());
     for (i, message) in schema.interfaces.into_iter().enumerate() {
-        interfaces.push(interface(
-            &format!("schema.interfaces[{i}]"),
-            message,
-            &mut problems,
-        ));
+        interfaces.push(interface(&format!("schema.interfaces[{i}]"), message, &mut problems));
     }
-    let nodes = schema
-        .node_types
-        .into_iter()
-        .enumerate()
-        .map(|(i, t)| (format!("schema.node_types[{i}]"), Draft::node(t)));
-    let edges = schema
-        .edge_types
-        .into_iter()
-        .enumerate()
-        .map(|(i, t)| (format!("schema.edge_types[{i}]"), Draft::edge(t)));
+    let nodes =
+        schema.node_types.into_iter().enumerate().map(|(i, t)| (format!("schema.node_types[{i}]"), Draft::node(t)));
+    let edges =
+        schema.edge_types.into_iter().enumerate().map(|(i, t)| (format!("schema.edge_types[{i}]"), Draft::edge(t)));
     let mut types = Vec::new();
     let mut ids = HashSet::new();
     for (path, draft) in nodes.chain(edges) {
         let ty = draft.finish(&path, &interfaces, &mut problems);
         if !ty.id.is_empty() && !ids.insert(ty.id.clone()) {
-            problems.report(
-                format!("{path}.stable_id"),
-                "another type has this stable id",
-            );
+            problems.report(format!("{path}.stable_id"), "another type has this stable id");
         }
         types.push(ty);
     }
@@ -111,10 +98,7 @@ impl Draft {
             name: t.name,
             stable_id: t.stable_id,
             implements: Vec::new(),
-            endpoints: Some(Endpoints {
-                from: t.from_type,
-                to: t.to_type,
-            }),
+            endpoints: Some(Endpoints { from: t.from_type, to: t.to_type }),
             properties: t.properties,
             constraints: t.constraints,
             indexes: t.indexes,
@@ -123,17 +107,9 @@ impl Draft {
         }
     }
 
-    fn finish(
-        self,
-        path: &str,
-        interfaces: &[InterfaceType],
-        problems: &mut Problems,
-    ) -> EntityType {
+    fn finish(self, path: &str, interfaces: &[InterfaceType], problems: &mut Problems) -> EntityType {
         if !is_stable_id(&self.stable_id) {
-            problems.report(
-                format!("{path}.stable_id"),
-                "not a stable id this server made",
-            );
+            problems.report(format!("{path}.stable_id"), "not a stable id this server made");
         }
         let mut ty = EntityType {
             id: self.stable_id,
@@ -153,22 +129,14 @@ impl Draft {
         };
         inherit(&mut ty, interfaces);
         for (i, constraint) in self.constraints.into_iter().enumerate() {
-            add_constraint(
-                &mut ty,
-                &format!("{path}.constraints[{i}]"),
-                constraint,
-                problems,
-            );
+            add_constraint(&mut ty, &format!("{path}.constraints[{i}]"), constraint, problems);
         }
         ty
     }
 }
 
 fn is_stable_id(text: &str) -> bool {
-    text.len() <= MAX_STABLE_ID_BYTES
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    text.len() <= MAX_STABLE_ID_BYTES && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
 /// Adds what the interfaces declare and the message left out, after what it has.
@@ -183,15 +151,9 @@ fn inherit(ty: &mut EntityType, interfaces: &[InterfaceType]) {
         if !seen.insert(name.as_str()) {
             continue;
         }
-        let missing = interface
-            .properties
-            .iter()
-            .filter(|p| taken.insert(p.name.clone()));
+        let missing = interface.properties.iter().filter(|p| taken.insert(p.name.clone()));
         ty.properties.extend(missing.cloned());
-        let missing = interface
-            .indexes
-            .iter()
-            .filter(|i| indexed.insert((*i).clone()));
+        let missing = interface.indexes.iter().filter(|i| indexed.insert((*i).clone()));
         ty.indexes.extend(missing.cloned());
     }
 }
@@ -203,10 +165,7 @@ fn properties(path: &str, messages: Vec<v1::Property>, problems: &mut Problems) 
         let path = format!("{path}.properties[{i}]");
         let property = property(&path, message, problems);
         if property.id != 0 && ids.insert(property.id, i).is_some() {
-            problems.report(
-                format!("{path}.stable_id"),
-                "another property has this stable id",
-            );
+            problems.report(format!("{path}.stable_id"), "another property has this stable id");
         }
         out.push(property);
     }
@@ -217,10 +176,7 @@ fn property(path: &str, message: v1::Property, problems: &mut Problems) -> Prope
     let id = match message.stable_id.as_str() {
         "" => 0,
         text => text.parse().ok().filter(|id| *id != 0).unwrap_or_else(|| {
-            problems.report(
-                format!("{path}.stable_id"),
-                "not a stable id this server made",
-            );
+            problems.report(format!("{path}.stable_id"), "not a stable id this server made");
             0
         }),
     };
@@ -230,10 +186,7 @@ fn property(path: &str, message: v1::Property, problems: &mut Problems) -> Prope
             problems.report(format!("{path}.embedding.source_property"), "must be set");
         }
         if annotations.iter().any(|a| a.name == embedding::NAME) {
-            problems.report(
-                format!("{path}.annotations"),
-                "the embedding is given twice",
-            );
+            problems.report(format!("{path}.annotations"), "the embedding is given twice");
         }
         annotations.insert(0, embedding::to_annotation(&embedding));
     }
@@ -247,31 +200,19 @@ fn property(path: &str, message: v1::Property, problems: &mut Problems) -> Prope
     }
 }
 
-fn property_type(
-    path: &str,
-    message: Option<v1::PropertyType>,
-    problems: &mut Problems,
-) -> PropertyType {
+fn property_type(path: &str, message: Option<v1::PropertyType>, problems: &mut Problems) -> PropertyType {
     let mut scalar = |path: String, number: i32| {
         scalar_type(number).unwrap_or_else(|| {
-            let what = if number == 0 {
-                "must be set"
-            } else {
-                "not a type this server knows"
-            };
+            let what = if number == 0 { "must be set" } else { "not a type this server knows" };
             problems.report(path, what);
             ScalarType::String
         })
     };
     match message.and_then(|m| m.kind) {
-        Some(TypeKind::Scalar(number)) => {
-            PropertyType::Scalar(scalar(format!("{path}.type.scalar"), number))
-        }
+        Some(TypeKind::Scalar(number)) => PropertyType::Scalar(scalar(format!("{path}.type.scalar"), number)),
         Some(TypeKind::Vector(vector)) => PropertyType::Vector(vector.dimension),
         Some(TypeKind::Enumeration(e)) => PropertyType::Enum(e.values),
-        Some(TypeKind::List(list)) => {
-            PropertyType::List(scalar(format!("{path}.type.list.element"), list.element))
-        }
+        Some(TypeKind::List(list)) => PropertyType::List(scalar(format!("{path}.type.list.element"), list.element)),
         None => {
             problems.report(format!("{path}.type"), "must be set");
             PropertyType::Scalar(ScalarType::String)
@@ -296,67 +237,30 @@ fn scalar_type(number: i32) -> Option<ScalarType> {
     })
 }
 
-fn add_constraint(
-    ty: &mut EntityType,
-    path: &str,
-    message: v1::Constraint,
-    problems: &mut Problems,
-) {
+fn add_constraint(ty: &mut EntityType, path: &str, message: v1::Constraint, problems: &mut Problems) {
     if !message.inherited_from.is_empty() {
-        problems.report(
-            format!("{path}.inherited_from"),
-            "interfaces have no constraints of their own",
-        );
+        problems.report(format!("{path}.inherited_from"), "interfaces have no constraints of their own");
     }
     match message.kind {
         None => problems.report(path.to_string(), "the constraint says nothing"),
         Some(Kind::Key(key)) if key.properties.is_empty() => {
-            problems.report(
-                format!("{path}.key.properties"),
-                "must name at least one property",
-            );
+            problems.report(format!("{path}.key.properties"), "must name at least one property");
         }
-        Some(Kind::Key(_)) if ty.is_keyed() => {
-            problems.report(path.to_string(), "a type has one key at most")
-        }
+        Some(Kind::Key(_)) if ty.is_keyed() => problems.report(path.to_string(), "a type has one key at most"),
         Some(Kind::Key(key)) => ty.key = key.properties,
         Some(Kind::Unique(unique)) => ty.unique.push(unique.properties),
         Some(Kind::Range(range)) => {
-            let min = bound(
-                ty,
-                &range.property,
-                &format!("{path}.range.min"),
-                range.min,
-                problems,
-            );
-            let max = bound(
-                ty,
-                &range.property,
-                &format!("{path}.range.max"),
-                range.max,
-                problems,
-            );
-            ty.ranges.push(RangeConstraint {
-                property: range.property,
-                min,
-                max,
-            });
+            let min = bound(ty, &range.property, &format!("{path}.range.min"), range.min, problems);
+            let max = bound(ty, &range.property, &format!("{path}.range.max"), range.max, problems);
+            ty.ranges.push(RangeConstraint { property: range.property, min, max });
         }
         Some(Kind::Check(check)) => {
-            ty.checks.push(CheckConstraint {
-                property: check.property,
-                pattern: check.pattern,
-            });
+            ty.checks.push(CheckConstraint { property: check.property, pattern: check.pattern });
         }
         Some(Kind::Cardinality(_)) if ty.cardinality.is_some() => {
             problems.report(path.to_string(), "an edge type has one cardinality at most");
         }
-        Some(Kind::Cardinality(c)) => {
-            ty.cardinality = Some(Cardinality {
-                min: c.min,
-                max: c.max,
-            })
-        }
+        Some(Kind::Cardinality(c)) => ty.cardinality = Some(Cardinality { min: c.min, max: c.max }),
     }
 }
 
@@ -373,10 +277,7 @@ fn bound(
     };
     match value::to_engine(bound?) {
         Ok(Value::Null) => {
-            problems.report(
-                path.to_string(),
-                "null is no bound; leave an open bound out",
-            );
+            problems.report(path.to_string(), "null is no bound; leave an open bound out");
             None
         }
         Ok(value) => Some(spelled_as(scalar, value)),
@@ -399,19 +300,11 @@ fn spelled_as(scalar: Option<ScalarType>, value: Value) -> Value {
     match scalar {
         Some(ScalarType::I32 | ScalarType::I64) => i64::try_from(whole).map_or(value, Value::I64),
         Some(ScalarType::U32 | ScalarType::U64) => u64::try_from(whole).map_or(value, Value::U64),
-        Some(ScalarType::F32 | ScalarType::F64) if (-EXACT..=EXACT).contains(&whole) => {
-            Value::F64(whole as f64)
-        }
+        Some(ScalarType::F32 | ScalarType::F64) if (-EXACT..=EXACT).contains(&whole) => Value::F64(whole as f64),
         _ => value,
     }
 }
 
 fn annotations(messages: Vec<v1::Annotation>) -> Vec<Annotation> {
-    messages
-        .into_iter()
-        .map(|a| Annotation {
-            name: a.name,
-            arguments: a.arguments,
-        })
-        .collect()
+    messages.into_iter().map(|a| Annotation { name: a.name, arguments: a.arguments }).collect()
 }

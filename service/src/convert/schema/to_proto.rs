@@ -19,28 +19,16 @@ pub fn to_proto(schema: &Schema) -> v1::Schema {
     interfaces.sort_by(|a, b| a.name.cmp(&b.name));
     node_types.sort_by(|a, b| a.name.cmp(&b.name));
     edge_types.sort_by(|a, b| a.name.cmp(&b.name));
-    v1::Schema {
-        interfaces,
-        node_types,
-        edge_types,
-    }
+    v1::Schema { interfaces, node_types, edge_types }
 }
 
 fn interface(interface: &InterfaceType) -> v1::Interface {
     v1::Interface {
         name: interface.name.clone(),
-        properties: interface
-            .properties
-            .iter()
-            .map(|p| property(p, String::new()))
-            .collect(),
+        properties: interface.properties.iter().map(|p| property(p, String::new())).collect(),
         // The engine keeps constraints on the types that implement it.
         constraints: Vec::new(),
-        indexes: interface
-            .indexes
-            .iter()
-            .map(|i| index(i, String::new()))
-            .collect(),
+        indexes: interface.indexes.iter().map(|i| index(i, String::new())).collect(),
         description: interface.description.clone(),
         annotations: annotations(&interface.annotations),
     }
@@ -75,78 +63,38 @@ fn edge(ty: &EntityType, schema: &Schema) -> v1::EdgeType {
 }
 
 /// The interfaces a type implements, in its order.
-fn implemented<'a>(
-    ty: &'a EntityType,
-    schema: &'a Schema,
-) -> impl Iterator<Item = &'a InterfaceType> {
-    ty.implements
-        .iter()
-        .filter_map(|name| schema.interfaces.iter().find(|i| i.name == *name))
+fn implemented<'a>(ty: &'a EntityType, schema: &'a Schema) -> impl Iterator<Item = &'a InterfaceType> {
+    ty.implements.iter().filter_map(|name| schema.interfaces.iter().find(|i| i.name == *name))
 }
 
 fn properties(ty: &EntityType, schema: &Schema) -> Vec<v1::Property> {
     let origin = |p: &Property| {
-        let same = |i: &&InterfaceType| {
-            i.properties.iter().any(|q| {
-                Property {
-                    id: p.id,
-                    ..q.clone()
-                } == *p
-            })
-        };
-        implemented(ty, schema)
-            .find(same)
-            .map(|i| i.name.clone())
-            .unwrap_or_default()
+        let same = |i: &&InterfaceType| i.properties.iter().any(|q| Property { id: p.id, ..q.clone() } == *p);
+        implemented(ty, schema).find(same).map(|i| i.name.clone()).unwrap_or_default()
     };
-    ty.properties
-        .iter()
-        .map(|p| property(p, origin(p)))
-        .collect()
+    ty.properties.iter().map(|p| property(p, origin(p))).collect()
 }
 
 fn indexes(ty: &EntityType, schema: &Schema) -> Vec<v1::Index> {
     let origin = |columns: &Vec<String>| {
         let has = |i: &&InterfaceType| i.indexes.contains(columns);
-        implemented(ty, schema)
-            .find(has)
-            .map(|i| i.name.clone())
-            .unwrap_or_default()
+        implemented(ty, schema).find(has).map(|i| i.name.clone()).unwrap_or_default()
     };
-    ty.indexes
-        .iter()
-        .map(|columns| index(columns, origin(columns)))
-        .collect()
+    ty.indexes.iter().map(|columns| index(columns, origin(columns))).collect()
 }
 
 fn index(columns: &[String], inherited_from: String) -> v1::Index {
-    v1::Index {
-        properties: columns.to_vec(),
-        inherited_from,
-    }
+    v1::Index { properties: columns.to_vec(), inherited_from }
 }
 
 fn property(property: &Property, inherited_from: String) -> v1::Property {
     // A field holds one embedding; a second one, which the engine does not forbid, stays an annotation.
-    let embedding = property
-        .annotations
-        .iter()
-        .position(|a| embedding::from_annotation(a).is_some());
-    let kept = property
-        .annotations
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| Some(*i) != embedding);
+    let embedding = property.annotations.iter().position(|a| embedding::from_annotation(a).is_some());
+    let kept = property.annotations.iter().enumerate().filter(|(i, _)| Some(*i) != embedding);
     v1::Property {
         name: property.name.clone(),
-        stable_id: if property.id == 0 {
-            String::new()
-        } else {
-            property.id.to_string()
-        },
-        r#type: Some(v1::PropertyType {
-            kind: Some(type_kind(&property.ty)),
-        }),
+        stable_id: if property.id == 0 { String::new() } else { property.id.to_string() },
+        r#type: Some(v1::PropertyType { kind: Some(type_kind(&property.ty)) }),
         nullable: property.nullable,
         embedding: embedding.and_then(|i| embedding::from_annotation(&property.annotations[i])),
         description: property.description.clone(),
@@ -158,15 +106,9 @@ fn property(property: &Property, inherited_from: String) -> v1::Property {
 fn type_kind(ty: &PropertyType) -> TypeKind {
     match ty {
         PropertyType::Scalar(scalar) => TypeKind::Scalar(scalar_type(*scalar).into()),
-        PropertyType::Enum(values) => TypeKind::Enumeration(v1::EnumType {
-            values: values.clone(),
-        }),
-        PropertyType::Vector(dimension) => TypeKind::Vector(v1::VectorType {
-            dimension: *dimension,
-        }),
-        PropertyType::List(scalar) => TypeKind::List(v1::ListType {
-            element: scalar_type(*scalar).into(),
-        }),
+        PropertyType::Enum(values) => TypeKind::Enumeration(v1::EnumType { values: values.clone() }),
+        PropertyType::Vector(dimension) => TypeKind::Vector(v1::VectorType { dimension: *dimension }),
+        PropertyType::List(scalar) => TypeKind::List(v1::ListType { element: scalar_type(*scalar).into() }),
     }
 }
 
@@ -189,14 +131,10 @@ fn scalar_type(scalar: ScalarType) -> v1::ScalarType {
 fn constraints(ty: &EntityType) -> Vec<v1::Constraint> {
     let mut kinds = Vec::new();
     if ty.is_keyed() {
-        kinds.push(Kind::Key(v1::constraint::Key {
-            properties: ty.key.clone(),
-        }));
+        kinds.push(Kind::Key(v1::constraint::Key { properties: ty.key.clone() }));
     }
     for columns in &ty.unique {
-        kinds.push(Kind::Unique(v1::constraint::Unique {
-            properties: columns.clone(),
-        }));
+        kinds.push(Kind::Unique(v1::constraint::Unique { properties: columns.clone() }));
     }
     for range in &ty.ranges {
         kinds.push(Kind::Range(v1::constraint::Range {
@@ -213,10 +151,7 @@ fn constraints(ty: &EntityType) -> Vec<v1::Constraint> {
         let (min, max) = (cardinality.min, cardinality.max);
         kinds.push(Kind::Cardinality(v1::constraint::Cardinality { min, max }));
     }
-    let constraint = |kind| v1::Constraint {
-        inherited_from: String::new(),
-        kind: Some(kind),
-    };
+    let constraint = |kind| v1::Constraint { inherited_from: String::new(), kind: Some(kind) };
     kinds.into_iter().map(constraint).collect()
 }
 
@@ -225,8 +160,5 @@ fn annotations(list: &[Annotation]) -> Vec<v1::Annotation> {
 }
 
 fn annotation(annotation: &Annotation) -> v1::Annotation {
-    v1::Annotation {
-        name: annotation.name.clone(),
-        arguments: annotation.arguments.clone(),
-    }
+    v1::Annotation { name: annotation.name.clone(), arguments: annotation.arguments.clone() }
 }

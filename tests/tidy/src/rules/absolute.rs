@@ -3,12 +3,7 @@
 use crate::{Offence, Tree};
 
 /// Folders that exist on somebody's machine only. Split, so that this file does not hold them.
-const FOLDERS: [[&str; 2]; 4] = [
-    ["/wo", "rk/"],
-    ["/ro", "ot/"],
-    ["/home", "/"],
-    ["/Use", "rs/"],
-];
+const FOLDERS: [[&str; 2]; 4] = [["/wo", "rk/"], ["/ro", "ot/"], ["/home", "/"], ["/Use", "rs/"]];
 
 /// Absolute paths of a machine, in any text file.
 pub fn check(tree: &Tree) -> Vec<Offence> {
@@ -33,7 +28,6 @@ pub fn check(tree: &Tree) -> Vec<Offence> {
 fn names(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();
-        before.is_none_or(|c| !c.is_alphanumeric() && !"._-/}$)*".contains(c))
-            || line[..at].ends_with("file://")
+        before.is_none_or(|c| !c.is_alphanumeric() && !"._-/}$)*".contains(c)) || line[..at].ends_with("file://")
     })
 }

@@ -34,12 +34,7 @@ const BANS: [Ban; 10] = [
     Ban {
         folder: "tests/tidy/",
         except: "",
-        crates: &[
-            "omnigraph_engine",
-            "omnigraph_service",
-            "omnigraph_client",
-            "lance",
-        ],
+        crates: &["omnigraph_engine", "omnigraph_service", "omnigraph_client", "lance"],
         fix: "tidy judges the tree as text and must build in seconds",
     },
     Ban {
@@ -108,10 +103,7 @@ pub fn check(tree: &Tree) -> Vec<Offence> {
             .filter(|ban| source.path.starts_with(ban.folder))
             .filter(|ban| ban.except.is_empty() || !source.path.starts_with(ban.except))
             .collect();
-        let guarded = source.path != STATUS
-            && STATUS_FOLDERS
-                .iter()
-                .any(|folder| source.path.starts_with(folder));
+        let guarded = source.path != STATUS && STATUS_FOLDERS.iter().any(|folder| source.path.starts_with(folder));
         for name in &source.names {
             for ban in bans.iter().filter(|ban| names_crate(name, ban.crates)) {
                 offences.push(Offence::new(
@@ -146,8 +138,6 @@ fn names_crate(name: &Name, crates: &[&str]) -> bool {
 }
 
 fn makes_status(name: &Name) -> bool {
-    let made = STATUS_MAKERS
-        .iter()
-        .any(|maker| name.ends_with(&["Status", maker]));
+    let made = STATUS_MAKERS.iter().any(|maker| name.ends_with(&["Status", maker]));
     made && name.usage != Use::Macro
 }

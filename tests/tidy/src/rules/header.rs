@@ -6,11 +6,7 @@ use crate::{Offence, Tree};
 pub fn check(tree: &Tree) -> Vec<Offence> {
     let mut offences = Vec::new();
     for source in &tree.sources {
-        let header = source
-            .text
-            .lines()
-            .map(str::trim)
-            .skip_while(|line| line.is_empty());
+        let header = source.text.lines().map(str::trim).skip_while(|line| line.is_empty());
         let said: Vec<&str> = header.map_while(|line| line.strip_prefix("//!")).collect();
         let said = said.join(" ");
         let what = match said.trim() {

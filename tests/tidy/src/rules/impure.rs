@@ -3,13 +3,7 @@
 use crate::paths::{Name, Use};
 use crate::{Offence, Source, Tree};
 
-const LIBRARIES: [&str; 5] = [
-    "engine/src/",
-    "service/src/",
-    "sdk-rust/src/",
-    "cli/src/",
-    "proto/src/",
-];
+const LIBRARIES: [&str; 5] = ["engine/src/", "service/src/", "sdk-rust/src/", "cli/src/", "proto/src/"];
 /// Modules of a library that hold the injected clock and ids.
 const SOURCES_OF_CHANCE: [&str; 2] = ["clock.rs", "id.rs"];
 /// The modules of the command line that write to the terminal.
@@ -17,28 +11,15 @@ const OUTPUT: &str = "cli/src/output";
 
 const PRINTING: [&str; 4] = ["print", "println", "eprint", "eprintln"];
 const UNFINISHED: [&str; 3] = ["dbg", "todo", "unimplemented"];
-const WALL_CLOCK: [[&str; 2]; 4] = [
-    ["SystemTime", "now"],
-    ["Utc", "now"],
-    ["Local", "now"],
-    ["Timestamp", "now"],
-];
-const FRESH_IDS: [[&str; 2]; 4] = [
-    ["Ulid", "new"],
-    ["Generator", "new"],
-    ["Uuid", "new_v4"],
-    ["Uuid", "now_v7"],
-];
+const WALL_CLOCK: [[&str; 2]; 4] = [["SystemTime", "now"], ["Utc", "now"], ["Local", "now"], ["Timestamp", "now"]];
+const FRESH_IDS: [[&str; 2]; 4] = [["Ulid", "new"], ["Generator", "new"], ["Uuid", "new_v4"], ["Uuid", "now_v7"]];
 const CHANCE: [&str; 3] = ["rand", "fastrand", "getrandom"];
 
 /// Printing, panicking shortcuts, and hidden sources of time, ids and chance.
 pub fn check(tree: &Tree) -> Vec<Offence> {
     let mut offences = Vec::new();
     for source in &tree.sources {
-        let Some(inside) = LIBRARIES
-            .iter()
-            .find_map(|library| source.path.strip_prefix(library))
-        else {
+        let Some(inside) = LIBRARIES.iter().find_map(|library| source.path.strip_prefix(library)) else {
             continue;
         };
         for name in &source.names {

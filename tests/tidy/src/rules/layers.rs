@@ -11,35 +11,13 @@ const ROOT: &str = "engine/src/";
 /// Top-level modules of the engine, highest layer first.
 pub const TABLE: [(u8, &[&str]); 8] = [
     (7, &["engine", "graph"]),
-    (
-        6,
-        &[
-            "write",
-            "read",
-            "branch",
-            "merge",
-            "schema",
-            "history",
-            "maintenance",
-        ],
-    ),
+    (6, &["write", "read", "branch", "merge", "schema", "history", "maintenance"]),
     (5, &["txn", "recovery"]),
     (4, &["manifest", "intent"]),
     (3, &["store"]),
     (2, &["data", "format"]),
     (1, &["model"]),
-    (
-        0,
-        &[
-            "error",
-            "id",
-            "clock",
-            "limits",
-            "options",
-            "failpoint",
-            "metrics",
-        ],
-    ),
+    (0, &["error", "id", "clock", "limits", "options", "failpoint", "metrics"]),
 ];
 
 /// Upward uses, and modules without a layer.
@@ -92,9 +70,7 @@ fn judge(
 }
 
 fn layer_of(module: &str) -> Option<u8> {
-    let row = TABLE
-        .iter()
-        .find(|(_, modules)| modules.contains(&module))?;
+    let row = TABLE.iter().find(|(_, modules)| modules.contains(&module))?;
     Some(row.0)
 }
 

@@ -13,23 +13,15 @@ const MAY_STORE: [&str; 2] = ["engine/Cargo.toml", "tests/Cargo.toml"];
 /// Manifests that miss a duty.
 pub fn check(tree: &Tree) -> Vec<Offence> {
     let mut offences = Vec::new();
-    let root = tree
-        .text("Cargo.toml")
-        .and_then(|text| text.parse::<Table>().ok());
+    let root = tree.text("Cargo.toml").and_then(|text| text.parse::<Table>().ok());
     let is_manifest = |path: &str| path == "Cargo.toml" || path.ends_with("/Cargo.toml");
     for file in tree.texts.iter().filter(|file| is_manifest(&file.path)) {
-        let manifest = Manifest {
-            path: &file.path,
-            text: &file.text,
-        };
+        let manifest = Manifest { path: &file.path, text: &file.text };
         match file.text.parse::<Table>() {
             Ok(table) => manifest.check(&table, root.as_ref(), &mut offences),
-            Err(error) => offences.push(Offence::new(
-                &file.path,
-                1,
-                format!("not TOML: {}", error.message()),
-                "mend it",
-            )),
+            Err(error) => {
+                offences.push(Offence::new(&file.path, 1, format!("not TOML: {}", error.message()), "mend it"))
+            }
         }
     }
     offences
@@ -57,9 +49,7 @@ impl Manifest<'_> {
         if inherited(package, shared, "description").is_none() {
             offences.push(self.offence("[package]", "no description", "say what the package is"));
         }
-        let lints = table
-            .get("lints")
-            .and_then(|lints| lints.get("workspace")?.as_bool());
+        let lints = table.get("lints").and_then(|lints| lints.get("workspace")?.as_bool());
         if lints != Some(true) {
             offences.push(self.offence("[lints]", "own lints", "write `[lints] workspace = true`"));
         }

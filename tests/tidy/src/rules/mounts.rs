@@ -27,11 +27,7 @@ pub fn check(tree: &Tree) -> Vec<Offence> {
         let mounts = tree.source(&path).map(|source| &source.mounts);
         for mount in mounts.into_iter().flatten() {
             let found = mount.candidates.iter();
-            next.extend(
-                found
-                    .filter(|path| sources.contains(path.as_str()))
-                    .cloned(),
-            );
+            next.extend(found.filter(|path| sources.contains(path.as_str())).cloned());
         }
     }
     let forgotten = sources.iter().filter(|path| !reached.contains(**path));
@@ -65,12 +61,7 @@ fn roots(tree: &Tree, sources: &BTreeSet<&str>) -> BTreeSet<String> {
     roots
 }
 
-fn package_roots(
-    folder: &str,
-    manifest: &Table,
-    sources: &BTreeSet<&str>,
-    roots: &mut BTreeSet<String>,
-) {
+fn package_roots(folder: &str, manifest: &Table, sources: &BTreeSet<&str>, roots: &mut BTreeSet<String>) {
     let package = manifest.get("package").and_then(Value::as_table);
     for fixed in ["src/lib.rs", "src/main.rs", "build.rs"] {
         roots.insert(join(folder, fixed));
@@ -101,9 +92,7 @@ fn path_of(target: Option<&Value>) -> Option<&str> {
 
 /// `folder/name.rs` or `folder/name/main.rs`.
 fn is_found(path: &str, folder: &str) -> bool {
-    let below = path
-        .strip_prefix(folder)
-        .and_then(|rest| rest.strip_prefix('/'));
+    let below = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     below.is_some_and(|below| {
         let parts: Vec<&str> = below.split('/').collect();
         parts.len() == 1 || (parts.len() == 2 && parts[1] == "main.rs")

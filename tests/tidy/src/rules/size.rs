@@ -21,9 +21,7 @@ pub fn check(tree: &Tree) -> Vec<Offence> {
     let mut offences = Vec::new();
     for file in &tree.texts {
         let lines = file.text.lines().count();
-        let source = SOURCE_EXTENSIONS
-            .iter()
-            .any(|extension| file.path.ends_with(extension));
+        let source = SOURCE_EXTENSIONS.iter().any(|extension| file.path.ends_with(extension));
         if source && lines > FILE {
             offences.push(Offence::new(
                 &file.path,
@@ -45,11 +43,7 @@ pub fn check(tree: &Tree) -> Vec<Offence> {
 
 fn long_function(source: &Source, lines: &[&str], function: &Block) -> Option<Offence> {
     let explained = has_reason(lines, function);
-    let limit = if explained {
-        EXPLAINED_FUNCTION
-    } else {
-        FUNCTION
-    };
+    let limit = if explained { EXPLAINED_FUNCTION } else { FUNCTION };
     let length = function.length();
     if length <= limit {
         return None;
@@ -62,10 +56,7 @@ fn long_function(source: &Source, lines: &[&str], function: &Block) -> Option<Of
     Some(Offence::new(
         &source.path,
         *function.lines.start(),
-        format!(
-            "function `{}` of {length} lines, limit {limit}",
-            function.name
-        ),
+        format!("function `{}` of {length} lines, limit {limit}", function.name),
         fix,
     ))
 }

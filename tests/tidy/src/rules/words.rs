@@ -27,12 +27,7 @@ const WORDS: [Word; 4] = [
         fix: "state the reason itself (a public standard is written `RFC 3339`)",
         in_samples: false,
     },
-    Word {
-        pattern: r"(?:^|[\s(\[])#\d+\b",
-        what: "a ticket number",
-        fix: "state the reason itself",
-        in_samples: true,
-    },
+    Word { pattern: r"(?:^|[\s(\[])#\d+\b", what: "a ticket number", fix: "state the reason itself", in_samples: true },
     Word {
         pattern: r"\b20\d\d-(?:0\d|1[0-2])-[0-3]\d",
         what: "a date",
@@ -44,27 +39,17 @@ const WORDS: [Word; 4] = [
 /// Forbidden words in the comments of every source and configuration file.
 pub fn check(tree: &Tree) -> Vec<Offence> {
     let mut offences = Vec::new();
-    let patterns: Vec<(Regex, &Word)> = WORDS
-        .iter()
-        .filter_map(|word| Some((Regex::new(word.pattern).ok()?, word)))
-        .collect();
+    let patterns: Vec<(Regex, &Word)> =
+        WORDS.iter().filter_map(|word| Some((Regex::new(word.pattern).ok()?, word))).collect();
     for file in &tree.texts {
         let mut fenced = false;
         for comment in comments(&file.path, &file.text) {
             if comment.text.starts_with("```") {
                 fenced = !fenced;
             }
-            let prose = if fenced {
-                String::new()
-            } else {
-                without_samples(&comment.text)
-            };
+            let prose = if fenced { String::new() } else { without_samples(&comment.text) };
             for (pattern, word) in &patterns {
-                let text = if word.in_samples {
-                    &prose
-                } else {
-                    &comment.text
-                };
+                let text = if word.in_samples { &prose } else { &comment.text };
                 if let Some(found) = pattern.find(text) {
                     offences.push(Offence::new(
                         &file.path,

@@ -69,8 +69,7 @@ fn text(s: &str) -> Value {
     Value::String(s.into())
 }
 
-const OPS: [CompareOp; 6] =
-    [CompareOp::Eq, CompareOp::Ne, CompareOp::Lt, CompareOp::Le, CompareOp::Gt, CompareOp::Ge];
+const OPS: [CompareOp; 6] = [CompareOp::Eq, CompareOp::Ne, CompareOp::Lt, CompareOp::Le, CompareOp::Gt, CompareOp::Ge];
 
 /// The answers of all six comparisons, in the order of [`OPS`].
 fn answers(property: &str, held: Value, literal: Value) -> Vec<Option<bool>> {
@@ -188,13 +187,13 @@ fn text_tests_take_wildcards_literally() {
         let test = Predicate::Contains { property: "s".into(), substring: substring.into() };
         test.matches(&ty, &held).unwrap()
     };
-    assert_eq!([starts("s", "100%"), starts("s", "1%"), starts("s", ""), starts("e", "r")], [
-        Some(true),
-        Some(false),
-        Some(true),
-        Some(true)
-    ]);
-    for (substring, answer) in [("%_", true), ("f\\i", true), ("t\nO", true), ("O'B", true), ("o'b", false), ("_f", false)] {
+    assert_eq!(
+        [starts("s", "100%"), starts("s", "1%"), starts("s", ""), starts("e", "r")],
+        [Some(true), Some(false), Some(true), Some(true)]
+    );
+    for (substring, answer) in
+        [("%_", true), ("f\\i", true), ("t\nO", true), ("O'B", true), ("o'b", false), ("_f", false)]
+    {
         assert_eq!(contains(substring), Some(answer), "{substring}");
     }
     assert_eq!(starts("id", "x"), Some(true));

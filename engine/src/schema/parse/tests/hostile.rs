@@ -14,10 +14,7 @@ use crate::schema::sample::Tape;
 fn too_long_a_text_is_refused_unread() {
     let error = parse(&" ".repeat(limits::MAX_SCHEMA_BYTES + 1)).unwrap_err();
     assert_eq!(error.reason(), Reason::LimitExceeded);
-    assert_eq!(
-        error.metadata()["bytes"],
-        (limits::MAX_SCHEMA_BYTES + 1).to_string()
-    );
+    assert_eq!(error.metadata()["bytes"], (limits::MAX_SCHEMA_BYTES + 1).to_string());
 }
 
 #[test]
@@ -53,20 +50,11 @@ fn hostile_texts_cost_linear_time_and_no_stack() {
         "@index(",
     ];
     for unit in units {
-        for prefix in [
-            "",
-            "node N { ",
-            "node N { a: ",
-            "node N { a: I32 @x(",
-            "edge E: A -> A ",
-        ] {
+        for prefix in ["", "node N { ", "node N { a: ", "node N { a: I32 @x(", "edge E: A -> A "] {
             let text = format!("{prefix}{}", unit.repeat(20_000 / unit.len()));
             let started = Instant::now();
             let _ = parse(&text);
-            assert!(
-                started.elapsed() < Duration::from_secs(5),
-                "{prefix}{unit}…"
-            );
+            assert!(started.elapsed() < Duration::from_secs(5), "{prefix}{unit}…");
         }
     }
 }
@@ -82,8 +70,8 @@ fn every_prefix_of_the_example_is_read_without_panic() {
 /// `text` after a few deletions, repetitions and insertions.
 fn mutate(text: &str, tape: &mut Tape<'_>) -> String {
     const SCRAPS: [&str; 24] = [
-        "{", "}", "(", ")", "[", "]", ":", ",", ";", "?", "@", "*", "..", "->", "\"", "\\", "//",
-        "/*", "node ", "edge X: ", "-1e", "\u{0}", "é☃", "\n",
+        "{", "}", "(", ")", "[", "]", ":", ",", ";", "?", "@", "*", "..", "->", "\"", "\\", "//", "/*", "node ",
+        "edge X: ", "-1e", "\u{0}", "é☃", "\n",
     ];
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..=tape.below(12) {
