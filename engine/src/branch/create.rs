@@ -27,7 +27,7 @@ pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &A
     let lance_branch = core.fresh_id();
     core.store.fork_only(view.table(), &lance_branch).await?;
     let doc = RefDoc {
-        branch_id: core.fresh_id(),
+        branch_id: lance_branch.clone(),
         lance_branch,
         parent: origin.branch.name.clone(),
         forked_from: ForkPoint {

@@ -48,15 +48,6 @@ impl Fixture {
         Self { core }
     }
 
-    pub async fn at(root: &str, source: &str, fresh: bool) -> Self {
-        let store = Stores::new(None).open(Root::parse(root).unwrap()).await.unwrap();
-        let core = Core::new(store, EngineOptions::default(), LiveOperations::default(), "E", false);
-        if fresh {
-            create::create(&core, schema::parse(source).unwrap(), &Actor::default(), "").await.unwrap();
-        }
-        Self { core }
-    }
-
     pub async fn view(&self) -> View {
         self.core.heads.head(MAIN).await.unwrap().1
     }

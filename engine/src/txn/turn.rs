@@ -89,7 +89,7 @@ async fn take(
     }
     let tables = match apply(core, line, parent, prepared.effects, &intent, turn).await {
         Ok(Applied::All(tables)) => tables,
-        Ok(Applied::GivenUp(outcome)) => return Ok(outcome),
+        Ok(Applied::GivenUp(outcome)) => return Ok(*outcome),
         Err(e) => {
             drop(running);
             return after_failure(core, line, &intent, e, commit).await;
@@ -123,7 +123,7 @@ enum Applied {
     /// Every table has its change, with who wants to know.
     All(Vec<(Table, Option<Landed>)>),
     /// A table stood ahead, so the operation was undone.
-    GivenUp(TurnOutcome),
+    GivenUp(Box<TurnOutcome>),
 }
 
 /// Commits every effect strictly, in table-key order.
@@ -150,7 +150,7 @@ async fn apply(
             Committed::Taken => {
                 sweep::settle(core, line, intent).await.map_err(|e| recovery_required(&e, intent))?;
                 let ahead = if turn.restores { TurnOutcome::AheadWhileRestoring } else { TurnOutcome::Ahead(types) };
-                return Ok(Applied::GivenUp(ahead));
+                return Ok(Applied::GivenUp(Box::new(ahead)));
             }
         }
     }

@@ -102,11 +102,19 @@ impl Action for Load {
             // Dropping the receiver ends the decoder at its next batch.
             stream.take(batch).await?;
         }
-        let stats = decoder.await.map_err(|e| Error::internal("a decoder was torn down").caused_by(e))??;
+        let stats = decoder.await.map_err(torn_down)??;
         let (prepared, violations) = stream.finish(&stats).await?;
         ensure_none(violations)?;
         Ok((!prepared.effects.is_empty()).then_some(prepared))
     }
+}
+
+/// The libraries that read Arrow and Parquet may give up on a damaged file by panicking.
+fn torn_down(e: tokio::task::JoinError) -> Error {
+    if e.is_panic() {
+        return Error::new(Reason::InvalidRecord, "the input is damaged and cannot be read; nothing was written");
+    }
+    Error::internal("a decoder was torn down").caused_by(e)
 }
 
 fn spawn_decoder(
