@@ -266,3 +266,37 @@ async fn a_store_that_fails_once_costs_at_most_one_error_and_no_restart() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_recovery_keeps_the_writers_commit_and_actor_and_is_on_record_once() {
+    let root = memory_root("audit");
+    let plan = FaultPlan::counting();
+    create(&engine(), &root, SOCIAL).await.unwrap();
+    let victim = engine_with(&plan).open(&root, Access::ReadWrite).await.unwrap();
+    load(&victim, "main", LoadMode::Append, &person("first", 1)).await.unwrap();
+    // Count the calls of a load, then die at the last but one: the table is written, the manifest is not.
+    let before = plan.requests();
+    load(&victim, "main", LoadMode::Append, &person("second", 1)).await.unwrap();
+    let made = plan.requests().since(&before);
+    let options = WriteOptions { actor: Actor("ada".into()), request_id: "r".into(), ..WriteOptions::default() };
+    plan.die_at(made.puts - 1, false);
+    let source = omnigraph_tests::jsonl(person("third", 1));
+    let error = victim.load(source, LoadMode::Append, &options).await.unwrap_err();
+    assert_eq!(error.reason(), Reason::RecoveryRequired, "{error}");
+    let promised = error.metadata()["commit_id"].clone();
+    // Two processes open at once; both succeed and the outcome is recorded once.
+    let (a, b) = (engine(), engine());
+    let (a, b) = tokio::join!(a.open(&root, Access::ReadWrite), b.open(&root, Access::ReadWrite));
+    let (a, b) = (a.unwrap(), b.unwrap());
+    let commit = a.commit(&promised).await.unwrap();
+    assert_eq!((commit.actor.0.as_str(), commit.operation.as_str()), ("ada", "load"));
+    assert_eq!(b.commit_by_request("main", "r").await.unwrap(), Some(commit));
+    let record = a.recoveries().await.unwrap();
+    assert_eq!(record.len(), 1, "{record:?}");
+    assert_eq!((record[0].actor.as_str(), record[0].label.as_str()), ("ada", "load"));
+    assert_eq!(record[0].graph_commit_id, promised);
+    // The same request is answered, not repeated.
+    let source = omnigraph_tests::jsonl(person("third", 1));
+    assert!(b.load(source, LoadMode::Append, &options).await.unwrap().replayed);
+    assert!(a.verify().await.unwrap().is_clean());
+}

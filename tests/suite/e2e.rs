@@ -98,7 +98,7 @@ async fn flight_scans_project_filter_order_limit_and_pin_one_snapshot() {
     let (server, client) = served().await;
     let graph = social(&client).await;
     for part in 0..5 {
-        let input: String = (0..2_000).map(|n| person(&format!("p{part}-{n:04}"), (n % 100) as i32)).collect();
+        let input: String = (0..2_000).map(|n| person(&format!("p{part}-{n:04}"), n % 100)).collect();
         graph.load(LoadSource::from(input)).send().await.unwrap();
     }
     let plan = graph.scan("Person").max_endpoints(4).plan().await.unwrap();

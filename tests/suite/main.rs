@@ -1,10 +1,6 @@
 //! The test suite: one binary, one module a topic, since each binary links the storage library.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by panicking and prints what it measured"
-)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and prints what it measured")]
 
 mod basics;
 mod counts;

@@ -6,7 +6,7 @@ use crate::data::entity_at;
 use crate::error::{Error, Reason, Result};
 use crate::limits;
 use crate::manifest::Snapshot;
-use crate::model::{Entity, EntityType, TypeRef};
+use crate::model::{Entity, EntityType, PropertyType, ScalarType, TypeRef};
 use crate::store::lance::Table;
 use crate::store::lance::keys::hash_text;
 use crate::txn::Core;
@@ -144,7 +144,9 @@ impl Slot {
 async fn read(ty: &EntityType, table: &Table, addresses: &[u64]) -> Result<Vec<Stored>> {
     let columns: Vec<String> = ty.columns().map(ToString::to_string).collect();
     let mut out = Vec::with_capacity(addresses.len());
-    for chunk in addresses.chunks(limits::BATCH_ROWS) {
+    let blobs = ty.properties.iter().any(|p| p.ty == PropertyType::Scalar(ScalarType::Blob));
+    let rows = if blobs { limits::TAKE_BLOB_ROWS } else { limits::BATCH_ROWS };
+    for chunk in addresses.chunks(rows) {
         let batch = table.take(chunk, &columns).await?;
         if batch.num_rows() != chunk.len() {
             return Err(Error::internal("rows vanished between finding and reading them"));
