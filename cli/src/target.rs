@@ -62,7 +62,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// From the engine's receipt of a write to this branch.
     pub(crate) fn of(receipt: Receipt, branch: &str) -> Self {
-        let Receipt { commit, changed, replayed } = receipt;
+        let Receipt { commit, changed, replayed, .. } = receipt;
         Self {
             commit: commit.id,
             parents: if changed { commit.parents } else { Vec::new() },

@@ -40,6 +40,9 @@ async fn create_load_mutate_branch_and_read_over_the_wire() {
         .await
         .unwrap();
     assert!(done.receipt.changed);
+    assert_eq!(done.results[0].id, "ada");
+    let note = graph.get("Note", [done.results[1].id.as_str()]).send().await.unwrap();
+    assert_eq!((note.len(), done.results[1].affected), (1, 1));
     let found = graph.get("Person", ["ada", "nobody"]).send().await.unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].get("name"), Some(&Value::from("Ada")));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and prints what it measured")]
 
 mod basics;
+mod contention;
 mod counts;
 mod crash;
 mod disk;

@@ -49,7 +49,7 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
         Ok(Published::Landed(view)) => {
             let (line, _) = core.heads.head(&commit.branch).await?;
             line.offer(&view);
-            return Ok(Receipt { commit, changed: true, replayed: false });
+            return Ok(Receipt { commit, changed: true, replayed: false, steps: Vec::new() });
         }
         Ok(Published::Lost) => None,
         Err(e) => Some(e),
@@ -57,7 +57,7 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
     // Somebody's graph stands there, or the answer was lost: the genesis commit tells.
     match (resolve::at(&core.store, &BranchIdentity::main(), 1).await, failure) {
         (Ok(Some(view)), _) if view.snapshot.head() == commit.id => {
-            Ok(Receipt { commit, changed: true, replayed: false })
+            Ok(Receipt { commit, changed: true, replayed: false, steps: Vec::new() })
         }
         (Ok(None), Some(failure)) => Err(failure),
         (Ok(_), _) => Err(Error::new(

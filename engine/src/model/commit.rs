@@ -69,4 +69,16 @@ pub struct Receipt {
     pub changed: bool,
     /// Whether this is the receipt of an earlier call with the same request id.
     pub replayed: bool,
+    /// For a mutation, what each step did, in order. Empty for everything else, and for a replay: it is
+    /// not kept with the commit.
+    pub steps: Vec<StepResult>,
+}
+
+/// What one step of a mutation did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepResult {
+    /// The id of the entity inserted or upserted; empty for updates and deletes.
+    pub id: String,
+    /// Entities of the step's own type it made, changed or removed.
+    pub affected: u64,
 }

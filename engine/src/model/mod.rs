@@ -14,7 +14,7 @@ pub mod value;
 
 pub use branch::BranchInfo;
 pub use change::{Change, EdgePolicy, EntityWrite, LoadMode, Target, WriteOptions};
-pub use commit::{Actor, CommitInfo, Receipt, TypeCounts};
+pub use commit::{Actor, CommitInfo, Receipt, StepResult, TypeCounts};
 pub use entity::{Entity, EntityKind, TypeRef};
 pub use predicate::{CompareOp, OrderBy, Predicate};
 pub use schema::{

@@ -154,7 +154,7 @@ async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Q
         place = Queued { line: line.clone(), guard };
         match outcome? {
             TurnOutcome::Landed(commit) => {
-                let receipt = Receipt { commit, changed: true, replayed: false };
+                let receipt = Receipt { commit, changed: true, replayed: false, steps: Vec::new() };
                 return Ok(Taken::Committed(Box::new(receipt)));
             }
             TurnOutcome::Moved(back) => {
@@ -256,7 +256,7 @@ async fn answered(line: &Line, view: &View, label: &str, options: &WriteOptions)
         None => Ok(None),
         Some(commit) if commit.operation == label => {
             let commit = commit.as_ref().clone();
-            Ok(Some(Receipt { commit, changed: true, replayed: true }))
+            Ok(Some(Receipt { commit, changed: true, replayed: true, steps: Vec::new() }))
         }
         Some(commit) => Err(Error::new(
             Reason::RequestIdReused,
@@ -272,7 +272,7 @@ async fn answered(line: &Line, view: &View, label: &str, options: &WriteOptions)
 
 async fn nothing(line: &Line, view: &View) -> Result<Outcome> {
     let commit = head_commit(line, view).await?;
-    Ok(Outcome::Nothing(Box::new(Receipt { commit, changed: false, replayed: false })))
+    Ok(Outcome::Nothing(Box::new(Receipt { commit, changed: false, replayed: false, steps: Vec::new() })))
 }
 
 /// The commit at the head of a view.

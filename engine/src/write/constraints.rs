@@ -125,10 +125,11 @@ async fn endpoints(
                 None => unknown.push(id),
             }
         }
+        // Also when every end was looked at already: it must still stand when the edges do.
+        reads.push(node.clone());
         if unknown.is_empty() {
             continue;
         }
-        reads.push(node.clone());
         let found = match super::target::pinned(core, &view.snapshot, &node).await? {
             Some(table) => probe::by_id(core, &table, &unknown).await?,
             None => HashMap::new(),

@@ -13,7 +13,8 @@ use crate::limits;
 use crate::manifest::View;
 use crate::model::key;
 use crate::model::{
-    Change, EdgePolicy, Entity, EntityKind, EntityType, EntityWrite, Receipt, Target, TypeRef, Value, WriteOptions,
+    Change, EdgePolicy, Entity, EntityKind, EntityType, EntityWrite, Receipt, StepResult, Target, TypeRef, Value,
+    WriteOptions,
 };
 use crate::store::lance::filter::unknown_property;
 use crate::txn::{Action, Core, OnChange, Prepared, commit};
@@ -29,12 +30,18 @@ pub async fn mutate(core: &Arc<Core>, changes: Vec<Change>, options: &WriteOptio
             format!("a mutation has at most {} steps, this one has {}; use a load", limits::MAX_CHANGES, changes.len()),
         ));
     }
-    let mut action = Mutate { changes };
-    Ok(commit::commit(core, &mut action, options).await?.into_receipt())
+    let mut action = Mutate { changes, steps: Vec::new() };
+    let mut receipt = commit::commit(core, &mut action, options).await?.into_receipt();
+    if !receipt.replayed {
+        receipt.steps = action.steps;
+    }
+    Ok(receipt)
 }
 
 struct Mutate {
     changes: Vec<Change>,
+    // Of the attempt prepared last.
+    steps: Vec<StepResult>,
 }
 
 #[async_trait]
@@ -49,11 +56,19 @@ impl Action for Mutate {
     }
 
     async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
-        let mut run = Run { core, view, work: Work::default(), reads: Vec::new(), violations: Violations::default() };
+        let mut run = Run {
+            core,
+            view,
+            work: Work::default(),
+            reads: Vec::new(),
+            violations: Violations::default(),
+            steps: Vec::with_capacity(self.changes.len()),
+        };
         for (step, change) in (1..).zip(&self.changes) {
             run.apply(step, change).await?;
         }
-        let Run { work, reads, violations, .. } = run;
+        let Run { work, reads, violations, steps, .. } = run;
+        self.steps = steps;
         ensure_none(violations)?;
         let mut prepared = Prepared { reads, ..Prepared::default() };
         constraints::check(core, view, &work, &mut prepared.reads).await?;
@@ -68,6 +83,7 @@ struct Run<'a> {
     work: Work,
     reads: Vec<TypeRef>,
     violations: Violations,
+    steps: Vec<StepResult>,
 }
 
 impl Run<'_> {
@@ -102,8 +118,10 @@ impl Run<'_> {
             self.violations.add(Reason::KeyConflict, || (format!("operation {step}"), text));
             return Ok(());
         }
-        let entity = merged(ty, id.clone(), existing, write);
+        let entity = merged(ty, id.clone(), existing.clone(), write);
+        let affected = u64::from(existing.as_ref() != Some(&entity));
         work.set(&id, Some(entity), step);
+        self.steps.push(StepResult { id, affected });
         Ok(())
     }
 
@@ -166,14 +184,18 @@ impl Run<'_> {
                 .with("property", name),
             ));
         }
+        let mut affected = 0;
         for id in self.targets(type_ref, target).await? {
             let work = self.work.of(self.core, &self.view.snapshot, type_ref).await?;
-            let Some(mut entity) = work.now(&id).cloned() else {
+            let Some(old) = work.now(&id).cloned() else {
                 continue;
             };
+            let mut entity = old.clone();
             entity.properties.extend(set.iter().map(|(k, v)| (k.clone(), v.clone())));
+            affected += u64::from(entity != old);
             work.set(&id, Some(entity), step);
         }
+        self.steps.push(StepResult { id: String::new(), affected });
         Ok(())
     }
 
@@ -185,6 +207,7 @@ impl Run<'_> {
             work.set(id, None, step);
         }
         let ty = work.ty.clone();
+        self.steps.push(StepResult { id: String::new(), affected: gone.len() as u64 });
         if ty.kind == EntityKind::Node && !gone.is_empty() {
             self.cascade(step, &ty, &gone, edges).await?;
         }

@@ -44,7 +44,7 @@ pub fn to_proto(commit: CommitInfo) -> v1::Commit {
 
 /// A receipt of a write to `branch` as a message.
 pub fn receipt_to_proto(receipt: Receipt, branch: &str) -> v1::Receipt {
-    let Receipt { commit, changed, replayed } = receipt;
+    let Receipt { commit, changed, replayed, .. } = receipt;
     if !changed {
         // The commit is the head that the write was evaluated against; what made it is not this write.
         let branch = branch.to_string();

@@ -15,5 +15,7 @@ pub(super) async fn mutate(state: &State, request: v1::MutateRequest, actor: Act
     state.ensure_writable()?;
     let branch = options.branch_name().to_string();
     let receipt = state.finish(async move { graph.mutate(changes, &options).await }).await?;
-    Ok(v1::MutateResponse { receipt: Some(commit::receipt_to_proto(receipt, &branch)), results: Vec::new() })
+    let results =
+        receipt.steps.iter().map(|s| v1::OperationResult { id: s.id.clone(), affected: s.affected }).collect();
+    Ok(v1::MutateResponse { receipt: Some(commit::receipt_to_proto(receipt, &branch)), results })
 }

@@ -152,10 +152,14 @@ impl Images<'_> {
                 .into_iter()
                 .filter_map(|(column, node)| self.types.get(&TypeRef::node(node)).map(|load| (column, &load.seen)))
                 .collect();
-            let Some(table) = self.stored(&edge.type_ref()).await?.filter(|_| !replaced.is_empty()) else {
+            if replaced.is_empty() {
+                continue;
+            }
+            // Also when there is no edge yet: one that appears meanwhile could lose its end.
+            reads.push(edge.type_ref());
+            let Some(table) = self.stored(&edge.type_ref()).await? else {
                 continue;
             };
-            reads.push(edge.type_ref());
             let scan = Scan { columns: vec![ID.to_string(), SRC.to_string(), DST.to_string()], ..Scan::default() };
             let mut batches = table.scan(scan).await?;
             while let Some(batch) = batches.try_next().await? {
@@ -188,8 +192,8 @@ impl Images<'_> {
             return Ok(());
         }
         let mut counts: HashMap<String, u64> = touched.iter().map(|s| ((*s).clone(), 0)).collect();
+        reads.push(edge.type_ref());
         if let Some(table) = self.stored(&edge.type_ref()).await? {
-            reads.push(edge.type_ref());
             stored_counts(&table, &mut counts, everything).await?;
         }
         for (id, n) in vacated {
