@@ -57,6 +57,12 @@ pub const MAX_COMMIT_ATTEMPTS: u32 = 32;
 /// Entries a warm handle keeps per table to know which ids exist, about 48 bytes each.
 pub const MAX_KEY_DIRECTORY_ENTRIES: usize = 16_000_000;
 
+/// Key indexes kept warm per graph: one per table line and key. Beyond it, those not in use are dropped.
+pub const MAX_KEY_INDEXES: usize = 256;
+
+/// Branches kept warm per graph. Beyond it, those not in use are dropped and resolved again when needed.
+pub const MAX_WARM_BRANCHES: usize = 256;
+
 /// How long a claim is honoured before others may recover it.
 pub const CLAIM_LEASE: Duration = Duration::from_secs(10);
 

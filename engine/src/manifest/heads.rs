@@ -14,6 +14,7 @@ use super::snapshot::BranchIdentity;
 use super::{View, branches, resolve};
 use crate::error::{Error, Reason, Result};
 use crate::format::ref_json::RefDoc;
+use crate::limits;
 use crate::model::branch::MAIN;
 use crate::store::Store;
 
@@ -133,6 +134,9 @@ impl Heads {
             return Err(branches::not_found(&self.store, name).await);
         }
         if let Ok(mut lines) = self.lines.write() {
+            if lines.len() >= limits::MAX_WARM_BRANCHES {
+                lines.retain(|_, line| Arc::strong_count(line) > 1);
+            }
             let kept = lines.entry(name.to_string()).or_insert_with(|| line.clone());
             if kept.identity == line.identity {
                 return Ok((kept.clone(), view));

@@ -59,7 +59,8 @@ impl Action for Restore {
             let Ok(pin) = view.snapshot.pin(type_ref) else {
                 continue;
             };
-            let Some(at) = &pin.at else { continue };
+            // An inherited state's line goes on elsewhere; only what this branch made can be ahead of it.
+            let Some(at) = pin.at.as_ref().filter(|_| pin.owned) else { continue };
             let Some(newest) = core.store.open_newest(&at.location, at.branch.as_deref()).await? else {
                 continue;
             };

@@ -9,6 +9,7 @@ use crate::error::{Error, Reason, Result};
 use crate::format::intent_json::WriterDoc;
 use crate::id;
 use crate::intent::{IntentLog, LiveOperations, process};
+use crate::limits;
 use crate::manifest::heads::Heads;
 use crate::options::EngineOptions;
 use crate::store::Store;
@@ -121,6 +122,9 @@ impl Core {
         let name = (at.location.clone(), at.branch.clone(), columns.to_vec());
         match self.keys.lock() {
             Ok(mut keys) => {
+                if keys.len() >= limits::MAX_KEY_INDEXES && !keys.contains_key(&name) {
+                    keys.retain(|_, index| Arc::strong_count(index) > 1);
+                }
                 keys.entry(name).or_insert_with(|| Arc::new(AsyncMutex::new(KeyIndex::new(columns.to_vec())))).clone()
             }
             Err(_) => Arc::new(AsyncMutex::new(KeyIndex::new(columns.to_vec()))),
