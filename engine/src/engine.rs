@@ -88,7 +88,9 @@ impl Engine {
         if let Ok(mut open) = self.inner.open.lock() {
             open.retain(|(r, _), _| *r != root);
         }
-        core.store.remove_all(crate::format::paths::MANIFEST).await
+        let removed = core.store.remove_all(crate::format::paths::MANIFEST).await;
+        self.inner.stores.renew();
+        removed
     }
 
     async fn core(&self, root: Root, access: Access) -> Result<Arc<Core>> {

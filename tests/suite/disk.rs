@@ -70,3 +70,35 @@ async fn damage_and_foreign_files_are_named_not_guessed_at() {
     fresh.create_branch("b", &head("main"), &Actor::default()).await.unwrap();
     assert_eq!(content(&fresh, &head("b")).await.unwrap().len(), 2);
 }
+
+#[tokio::test]
+async fn a_graph_made_again_at_the_same_root_shows_nothing_of_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for root in [folder.path().join("g").display().to_string(), omnigraph_tests::memory_root("again")] {
+        let server = engine();
+        let old = create(&server, &root, SOCIAL).await.unwrap();
+        for n in 0..5 {
+            load(&old, "main", LoadMode::Append, &person(&format!("old{n}"), n)).await.unwrap();
+        }
+        for n in 1..=6 {
+            let version = omnigraph_engine::model::ReadSelector::Version { branch: "main".into(), version: n };
+            content(&old, &version).await.unwrap();
+        }
+        server.remove(&root).await.unwrap();
+        drop(old);
+        // Another process makes the new one, so that this one knows nothing of its versions.
+        let other = engine();
+        let new = create(&other, &root, SOCIAL).await.unwrap();
+        for n in 0..5 {
+            load(&new, "main", LoadMode::Append, &person(&format!("new{n}"), n)).await.unwrap();
+        }
+        let seen = server.open(&root, Access::ReadWrite).await.unwrap();
+        assert_eq!(content(&seen, &head("main")).await.unwrap(), content(&new, &head("main")).await.unwrap());
+        for n in 1..=6 {
+            let version = omnigraph_engine::model::ReadSelector::Version { branch: "main".into(), version: n };
+            assert_eq!(content(&seen, &version).await.unwrap(), content(&new, &version).await.unwrap(), "version {n}");
+        }
+        load(&seen, "main", LoadMode::Append, &person("last", 1)).await.unwrap();
+        assert!(seen.verify().await.unwrap().is_clean());
+    }
+}

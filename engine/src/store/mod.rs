@@ -8,7 +8,7 @@ pub mod lance;
 pub mod object_log;
 pub mod root;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ::lance::session::Session;
 use lance_io::object_store::{ObjectStore, ObjectStoreParams, ObjectStoreRegistry, WrappingObjectStore};
@@ -23,16 +23,25 @@ use root::Root;
 /// What several graph roots of one process share: caches, connections, injected faults.
 #[derive(Clone, Debug)]
 pub struct Stores {
-    session: Arc<Session>,
+    session: Arc<Mutex<Arc<Session>>>,
     faults: Option<Arc<FaultPlan>>,
 }
 
 impl Stores {
     /// Fresh caches; every request of every store opened through it passes `faults`.
     pub fn new(faults: Option<Arc<FaultPlan>>) -> Self {
-        let registry = Arc::new(ObjectStoreRegistry::default());
-        let session = Session::new(limits::INDEX_CACHE_BYTES, limits::METADATA_CACHE_BYTES, registry);
-        Self { session: Arc::new(session), faults }
+        Self { session: Arc::new(Mutex::new(fresh_session())), faults }
+    }
+
+    /// Starts new caches for what is opened from now on; what is open keeps its own. Their entries are
+    /// told apart by address and version alone, so they must not outlive a graph that was removed.
+    pub fn renew(&self) {
+        *self.lock() = fresh_session();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Arc<Session>> {
+        // The value is replaced whole, so a panic elsewhere cannot have left it half-way.
+        self.session.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Opens the store under `root`. Makes no request.
@@ -40,6 +49,7 @@ impl Stores {
     /// # Errors
     /// An unusable root or failing store configuration.
     pub async fn open(&self, root: Root) -> Result<Store> {
+        let session = self.lock().clone();
         let params = ObjectStoreParams {
             object_store_wrapper: self
                 .faults
@@ -47,12 +57,17 @@ impl Stores {
                 .map(|plan| Arc::new(fault::Shared(plan)) as Arc<dyn WrappingObjectStore>),
             ..ObjectStoreParams::default()
         };
-        let (os, base) = ObjectStore::from_uri_and_params(self.session.store_registry(), root.uri(), &params)
+        let (os, base) = ObjectStore::from_uri_and_params(session.store_registry(), root.uri(), &params)
             .await
             .map_err(lance::error::convert)?;
         let log = ObjectLog::new(os.inner.clone(), base.clone(), root.local_path());
-        Ok(Store { inner: Arc::new(Inner { root, session: self.session.clone(), params, base, os, log }) })
+        Ok(Store { inner: Arc::new(Inner { root, session, params, base, os, log }) })
     }
+}
+
+fn fresh_session() -> Arc<Session> {
+    let registry = Arc::new(ObjectStoreRegistry::default());
+    Arc::new(Session::new(limits::INDEX_CACHE_BYTES, limits::METADATA_CACHE_BYTES, registry))
 }
 
 /// The store under one root. Cheap to clone.
