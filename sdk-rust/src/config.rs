@@ -201,17 +201,10 @@ impl ClientBuilder {
     }
 }
 
-#[cfg(feature = "tls")]
+/// Trusts the certificates of the system.
 fn encrypted(endpoint: Endpoint) -> Result<Endpoint> {
     let config = tonic::transport::ClientTlsConfig::new().with_native_roots();
     endpoint.tls_config(config).map_err(|e| Error::local("the system's certificates are unusable".to_string(), e))
-}
-
-#[cfg(not(feature = "tls"))]
-fn encrypted(_: Endpoint) -> Result<Endpoint> {
-    Err(Error::invalid(
-        "encrypted addresses need the client's `tls` feature: build omnigraph-client with features = [\"tls\"]",
-    ))
 }
 
 /// Never shows the token.
