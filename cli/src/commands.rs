@@ -10,6 +10,7 @@ mod init;
 mod load;
 mod mutate;
 mod neighbors;
+mod optimize;
 mod recoveries;
 mod scan;
 mod schema;
@@ -59,11 +60,11 @@ pub(crate) enum Command {
     Tag(Unavailable),
     /// Check every invariant of a graph in files
     Verify(verify::Verify),
-    /// Look at completed recoveries of a graph in files
+    /// Look at what became of interrupted operations
     #[command(subcommand)]
     Recoveries(recoveries::Recoveries),
-    /// Compact tables and refresh indexes (not available in this release)
-    Optimize(Unavailable),
+    /// Rewrite small fragments of a graph in files into fewer large ones
+    Optimize(optimize::Optimize),
     /// Examine and settle drift (not available in this release)
     Repair(Unavailable),
     /// Remove versions nobody needs (not available in this release)
@@ -92,10 +93,10 @@ impl Command {
             Self::Graph(command) => command.run(context).await,
             Self::Verify(command) => command.run(context).await,
             Self::Recoveries(command) => command.run(context).await,
+            Self::Optimize(command) => command.run(context).await,
             Self::Completion(command) => command.run(),
             Self::Version(command) => command.run(context),
             Self::Tag(command) => command.run("tag"),
-            Self::Optimize(command) => command.run("optimize"),
             Self::Repair(command) => command.run("repair"),
             Self::Cleanup(command) => command.run("cleanup"),
         }

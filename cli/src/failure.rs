@@ -7,6 +7,8 @@ use omnigraph_client as client;
 use omnigraph_client::{Code, ErrorReason};
 use omnigraph_engine as engine;
 use omnigraph_engine::Reason;
+use omnigraph_engine::format::stamp;
+use omnigraph_proto::facts::{self, Setting};
 
 /// The command's result.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -126,12 +128,20 @@ impl From<engine::Error> for Failure {
             reason => reason,
         };
         let known = ErrorReason::from_reason(reason.as_str());
+        let setting = Setting {
+            reason: known.unwrap_or_default(),
+            message: error.message(),
+            first_field: error.violations().first().map(|v| v.field.as_str()),
+            served_stamp: stamp::CURRENT,
+        };
+        let own = error.metadata().iter().map(|(name, value)| (*name, value.clone()));
         let violations = error.violations().iter();
         let inner = Inner {
             exit: exit_of(known, known.map_or(Code::Unknown, ErrorReason::code)),
             message: error.message().to_string(),
             reason: Some(reason.as_str().to_string()),
-            metadata: error.metadata().iter().map(|(k, v)| ((*k).to_string(), v.clone())).collect(),
+            // What the contract calls them, so that a script need not know whether there was a server.
+            metadata: facts::named(setting, own),
             violations: violations
                 .map(|v| Violation { field: v.field.clone(), description: v.description.clone() })
                 .collect(),
@@ -194,6 +204,13 @@ mod tests {
         ] {
             assert_eq!(Failure::from(engine::Error::new(reason, "")).exit(), exit, "{reason}");
         }
+    }
+
+    #[test]
+    fn facts_have_the_same_names_as_from_a_server() {
+        let error = engine::Error::new(Reason::HeadMoved, "").with("expected_head", "A").with("head", "B");
+        let facts = Failure::from(error).metadata().clone();
+        assert_eq!((facts["expected"].as_str(), facts["actual"].as_str(), facts.len()), ("A", "B", 2));
     }
 
     #[test]

@@ -4,9 +4,11 @@
 mod convert;
 mod embedded;
 mod reader;
+mod recovery;
 mod remote;
 
 pub(crate) use reader::{Reader, Rows};
+pub(crate) use recovery::Recovery;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -217,6 +219,23 @@ impl Target {
         either!(self, target => target.commits(branch, limit).await)
     }
 
+    /// The newest recoveries, on one branch or on all.
+    pub(crate) async fn recoveries(&self, branch: Option<&str>, limit: usize) -> Result<Vec<Recovery>> {
+        // No branch is named by nothing; a server takes that for all.
+        let branch = branch.filter(|name| !name.is_empty());
+        either!(self, target => target.recoveries(branch, limit).await)
+    }
+
+    /// The recovery of the operation that this word names: its id, or a beginning of it that fits no other.
+    pub(crate) async fn recovery(&self, word: &str) -> Result<Recovery> {
+        recovery::ensure_long_enough(word)?;
+        match self {
+            // A server looks a whole id up by itself.
+            Self::Remote(target) if recovery::is_whole(word) => target.recovery(word).await,
+            _ => recovery::one_of(self.recoveries(None, usize::MAX).await?, word),
+        }
+    }
+
     /// The graph as a whole.
     pub(crate) async fn about(&self) -> Result<About> {
         either!(self, target => target.about().await)
@@ -255,6 +274,12 @@ pub(crate) async fn delete(address: &Address, caller: &Caller) -> Result<()> {
 /// The engine's handle of a graph in files, which writes nothing.
 pub(crate) async fn open_in_files(root: &str) -> Result<Graph> {
     let embedded = Embedded::open(root, &Caller::default(), Access::ReadOnly).await?;
+    Ok(embedded.graph().clone())
+}
+
+/// Opens a graph in files for maintenance, which recovers interrupted operations first.
+pub(crate) async fn open_to_maintain(root: &str) -> Result<Graph> {
+    let embedded = Embedded::open(root, &Caller::default(), Access::ReadWrite).await?;
     Ok(embedded.graph().clone())
 }
 

@@ -3,7 +3,7 @@
 //! The contract itself is `omnigraph/v1/*.proto` beside this crate; it says what every rpc and field means, and
 //! [`v1`] is generated from it and never edited. What is written by hand here is only what the generator cannot
 //! express: the names that go into error details and conditions. The crate knows neither the engine nor the
-//! transport's settings, and converts nothing.
+//! transport's settings, and converts nothing but such names.
 //!
 //! ```
 //! use omnigraph_proto::v1::{ErrorReason, ScanCommand};
@@ -20,6 +20,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod facts;
 pub mod feature;
 mod reason;
 

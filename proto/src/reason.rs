@@ -31,7 +31,8 @@ impl ErrorReason {
             | R::PropertyNotFound
             | R::CommitNotFound
             | R::TagNotFound
-            | R::EntityNotFound => Code::NotFound,
+            | R::EntityNotFound
+            | R::RecoveryNotFound => Code::NotFound,
             R::GraphExists | R::BranchExists | R::TagExists | R::KeyConflict | R::UniqueViolation => {
                 Code::AlreadyExists
             }

@@ -11,6 +11,7 @@ use futures::stream::{self, BoxStream};
 use omnigraph_proto::v1::branch_service_client::BranchServiceClient;
 use omnigraph_proto::v1::commit_service_client::CommitServiceClient;
 use omnigraph_proto::v1::graph_service_client::GraphServiceClient;
+use omnigraph_proto::v1::maintenance_service_client::MaintenanceServiceClient;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
@@ -119,6 +120,11 @@ impl Raw<'_> {
         self.core.commit()
     }
 
+    /// `omnigraph.v1.MaintenanceService`.
+    pub fn maintenance(&self) -> MaintenanceServiceClient<Transport> {
+        self.core.maintenance()
+    }
+
     /// `arrow.flight.protocol.FlightService`.
     pub fn flight(&self) -> FlightServiceClient<Transport> {
         self.core.flight()
@@ -140,6 +146,7 @@ impl Core {
         graph: GraphServiceClient,
         branch: BranchServiceClient,
         commit: CommitServiceClient,
+        maintenance: MaintenanceServiceClient,
         flight: FlightServiceClient
     );
 

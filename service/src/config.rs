@@ -102,6 +102,15 @@ pub struct Config {
     #[arg(long, env = "OMNIGRAPH_SHUTDOWN_DELAY_SECONDS", default_value_t = 0, value_name = "SECONDS")]
     pub shutdown_delay_seconds: u64,
 
+    /// Seconds between looks for interrupted writes on every open graph; 0 leaves them to the next writer
+    #[arg(
+        long,
+        env = "OMNIGRAPH_RECOVERY_INTERVAL_SECONDS",
+        default_value_t = limits::RECOVERY_INTERVAL_SECONDS,
+        value_name = "SECONDS"
+    )]
+    pub recovery_interval_seconds: u64,
+
     /// The token that callers must send. None: everyone is let in.
     #[arg(skip)]
     pub token: Option<Token>,
@@ -128,6 +137,7 @@ impl Config {
             max_spooled_bytes: limits::MAX_SPOOLED_BYTES,
             drain_seconds: limits::DRAIN_SECONDS,
             shutdown_delay_seconds: 0,
+            recovery_interval_seconds: limits::RECOVERY_INTERVAL_SECONDS,
             token: None,
         }
     }
@@ -182,6 +192,12 @@ impl Config {
     /// How long calls under way get to finish.
     pub fn drain(&self) -> Duration {
         Duration::from_secs(self.drain_seconds)
+    }
+
+    /// How long between looks for interrupted operations; `None` if there are none, as where nothing is written.
+    pub fn recovery_interval(&self) -> Option<Duration> {
+        let looks = self.recovery_interval_seconds > 0 && self.access() == Access::ReadWrite;
+        looks.then_some(Duration::from_secs(self.recovery_interval_seconds))
     }
 
     /// Whether anyone who can reach the server is let in.

@@ -3,6 +3,7 @@
 use omnigraph_proto::v1::branch_service_server::SERVICE_NAME as BRANCHES;
 use omnigraph_proto::v1::commit_service_server::SERVICE_NAME as COMMITS;
 use omnigraph_proto::v1::graph_service_server::SERVICE_NAME as GRAPHS;
+use omnigraph_proto::v1::maintenance_service_server::SERVICE_NAME as MAINTENANCE;
 use tonic_health::ServingStatus;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
@@ -11,7 +12,7 @@ use tonic_health::server::{HealthReporter, HealthService};
 const FLIGHT: &str = "arrow.flight.protocol.FlightService";
 
 /// Every name that can be asked about; the empty one is the server as a whole.
-const NAMES: [&str; 5] = ["", GRAPHS, BRANCHES, COMMITS, FLIGHT];
+const NAMES: [&str; 6] = ["", GRAPHS, BRANCHES, COMMITS, MAINTENANCE, FLIGHT];
 
 /// See the module header.
 #[derive(Clone, Debug)]

@@ -41,6 +41,7 @@ pub mod server;
 pub mod shutdown;
 pub mod state;
 pub mod status;
+mod sweeper;
 pub mod telemetry;
 
 pub use config::Config;

@@ -78,6 +78,13 @@ pub const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long an opening that failed is remembered. Repairing a graph needs no restart.
 pub const QUARANTINE: Duration = Duration::from_secs(10);
 
+/// Seconds, give or take a fifth, between looks for interrupted operations. Longer than most claims are honoured,
+/// so that one look finds what the one before had to leave; each costs one listing of every open graph.
+pub const RECOVERY_INTERVAL_SECONDS: u64 = 15;
+
+/// Graphs that are looked at for interrupted operations at once.
+pub const SWEEPS_AT_ONCE: usize = 4;
+
 /// How long before its deadline a call ends, so that the caller still receives the reason, and so that the
 /// transport's own timer, which would report a cancellation, never comes first.
 pub const DEADLINE_MARGIN: Duration = Duration::from_millis(2);

@@ -11,6 +11,7 @@ use omnigraph_proto::FILE_DESCRIPTOR_SET;
 use omnigraph_proto::v1::branch_service_server::BranchServiceServer;
 use omnigraph_proto::v1::commit_service_server::CommitServiceServer;
 use omnigraph_proto::v1::graph_service_server::GraphServiceServer;
+use omnigraph_proto::v1::maintenance_service_server::MaintenanceServiceServer;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -31,6 +32,7 @@ use crate::middleware::trace::TraceCalls;
 use crate::middleware::whole::WholeUploads;
 use crate::shutdown::Plan;
 use crate::state::{Known, State};
+use crate::sweeper;
 
 /// Makes servers.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +73,7 @@ impl Server {
         let routes = routes(&config, Api::new(state.clone()), health_service)?;
         let plan = Plan {
             health: health.clone(),
-            state,
+            state: state.clone(),
             refuse: CancellationToken::new(),
             cut: CancellationToken::new(),
             delay: std::time::Duration::from_secs(config.shutdown_delay_seconds),
@@ -81,6 +83,9 @@ impl Server {
         // From here on, giving up stops what runs.
         let guard = stop.clone().drop_guard();
         let task = tokio::spawn(run(config.clone(), options, routes, listener, plan, stop.clone()));
+        if let Some(interval) = config.recovery_interval() {
+            tokio::spawn(sweeper::run(state, interval, stop.clone()));
+        }
         health.serving().await;
         if let Some(file) = &config.port_file {
             write_port(file, local_addr.port()).await?;
@@ -188,6 +193,7 @@ where
         .add_service(GraphServiceServer::new(api.clone()).max_decoding_message_size(bytes))
         .add_service(BranchServiceServer::new(api.clone()).max_decoding_message_size(bytes))
         .add_service(CommitServiceServer::new(api.clone()).max_decoding_message_size(bytes))
+        .add_service(MaintenanceServiceServer::new(api.clone()).max_decoding_message_size(bytes))
         .add_service(FlightServiceServer::new(api).max_decoding_message_size(flight_bytes));
     if !config.no_reflection {
         // Older tools ask for the older of the two.

@@ -140,6 +140,22 @@ impl State {
         }
     }
 
+    /// The graphs that are open, by id. One that is being opened right now is not among them, and none is waited
+    /// for.
+    pub fn ready(&self) -> Vec<(String, Graph)> {
+        let slots = self.slots().clone();
+        let open = slots.into_iter().filter_map(|(id, slot)| {
+            let slot = slot.try_lock().ok()?;
+            match &*slot {
+                Slot::Ready(graph) => Some((id, graph.clone())),
+                Slot::Unknown | Slot::Quarantined { .. } => None,
+            }
+        });
+        let mut open: Vec<(String, Graph)> = open.collect();
+        open.sort_by(|(a, _), (b, _)| a.cmp(b));
+        open
+    }
+
     /// Takes in a graph that was just made.
     pub async fn adopt(&self, id: &str, graph: Graph) {
         let slot = self.slots().entry(id.to_string()).or_default().clone();

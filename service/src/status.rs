@@ -5,22 +5,21 @@
 //! a bound; and none of it may hold what the caller has no business to know: credentials, or the inside of
 //! a fault.
 
-mod facts;
-mod redact;
-
 use std::collections::HashMap;
 use std::time::Duration;
 
 use omnigraph_engine::error::{Error, Kind, Reason};
-use omnigraph_proto::ERROR_DOMAIN;
+use omnigraph_engine::format::stamp;
+use omnigraph_proto::facts::Setting;
 use omnigraph_proto::v1::ErrorReason;
+use omnigraph_proto::{ERROR_DOMAIN, facts};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
 use crate::limits::{MAX_STATUS_DETAIL_BYTES, MAX_STATUS_MESSAGE_BYTES, MAX_STATUS_VALUE_BYTES, RETRY_DELAY};
 use crate::middleware::request_id;
 
-pub use redact::redact;
+pub use omnigraph_engine::error::redact::redact;
 
 /// The status of an engine's error. A fault is logged here, and told without its inside.
 pub fn from_error(error: Error) -> Status {
@@ -29,8 +28,8 @@ pub fn from_error(error: Error) -> Status {
         ErrorReason::LimitExceeded if error.retry_delay().is_some() => ErrorReason::Overloaded,
         other => other,
     };
-    let mut metadata = facts::metadata(&error);
     let mut message = told(error.reason(), error.message());
+    let mut metadata = metadata(&error, &message);
     if reason == ErrorReason::Internal {
         let id = request_id::current();
         tracing::error!(error = %chain(&error), request_id = %id, "a call met a fault");
@@ -41,6 +40,18 @@ pub fn from_error(error: Error) -> Status {
     let tell = |text: &str| told(error.reason(), text);
     let violations = error.violations().iter().map(|v| (v.field.as_str(), tell(&v.description)));
     build(reason, &message, metadata, retry, violations.collect())
+}
+
+/// The metadata of the status for `error`, without credentials. `message` is what its caller is told.
+fn metadata(error: &Error, message: &str) -> HashMap<String, String> {
+    let setting = Setting {
+        reason: reason(error.reason()),
+        message,
+        first_field: error.violations().first().map(|v| v.field.as_str()),
+        served_stamp: stamp::CURRENT,
+    };
+    let known = error.metadata().iter().map(|(name, value)| (*name, told(error.reason(), value)));
+    facts::named(setting, known).into_iter().collect()
 }
 
 /// What a caller may know of an error that is part of an answer: its reason and its text.

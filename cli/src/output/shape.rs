@@ -1,7 +1,7 @@
 //! The JSON forms of everything a command answers. They are documented in `docs/cli.md` and stable: members
 //! may be added, none is renamed or removed. Pure.
 
-use omnigraph_engine::format::recovery_row::RecoveryRow;
+use omnigraph_engine::maintenance::optimize::OptimizeReport;
 use omnigraph_engine::maintenance::verify::VerifyReport;
 use omnigraph_engine::model::{
     BranchInfo, CommitInfo, Entity, EntityKind, EntityType, ReadSelector, Schema, TypeCounts, TypeRef,
@@ -10,7 +10,7 @@ use omnigraph_engine::read::neighbors::Neighborhood;
 use serde_json::{Map, Value as Json, json};
 
 use crate::literal::{datetime, to_json, type_name};
-use crate::target::{About, Outcome, Stored};
+use crate::target::{About, Outcome, Recovery, Stored};
 
 /// Counts of types that changed, nodes before edges, each by name.
 pub(crate) fn in_order(counts: &[TypeCounts]) -> Vec<&TypeCounts> {
@@ -216,22 +216,47 @@ pub(crate) fn report(root: &str, report: &VerifyReport) -> Json {
     })
 }
 
-/// A completed recovery.
-pub(crate) fn recovery(row: &RecoveryRow) -> Json {
-    let tables: Json = serde_json::from_str(&row.tables).unwrap_or_else(|_| json!(row.tables));
+/// A recovery.
+pub(crate) fn recovery(recovery: &Recovery) -> Json {
+    let tables = recovery.tables.iter().map(|table| {
+        json!({
+            "table_key": table.table_key,
+            "location": table.location,
+            "base_version": table.base_version,
+            "observed": table.observed,
+        })
+    });
     json!({
-        "operation": row.operation_id,
-        "label": row.label,
-        "branch": row.branch,
-        "branch_id": row.branch_id,
-        "base_version": row.base_version,
-        "actor": row.actor,
-        "outcome": row.outcome,
-        "commit": row.graph_commit_id,
-        "tables": tables,
-        "recovered_at": datetime(row.recovered_at),
-        "recovered_by": row.recovered_by,
+        "operation": recovery.operation,
+        "label": recovery.label,
+        "branch": recovery.branch,
+        "branch_id": recovery.branch_id,
+        "base_version": recovery.base_version,
+        "actor": recovery.actor,
+        "outcome": recovery.outcome,
+        "commit": some(&recovery.commit),
+        "tables": tables.collect::<Vec<_>>(),
+        "recovered_at": datetime(recovery.recovered_at),
+        "recovered_by": recovery.recovered_by,
     })
+}
+
+/// What an optimize did to a branch.
+pub(crate) fn optimized(report: &OptimizeReport) -> Json {
+    let tables = report.tables.iter().map(|table| {
+        let pending = table.pending_indexes.iter().map(|p| json!({"columns": p.columns, "reason": p.reason}));
+        json!({
+            "table_key": table.table_key,
+            "fragments_removed": table.fragments_removed,
+            "fragments_added": table.fragments_added,
+            "committed": table.committed,
+            "skipped": table.skipped.map(|s| s.as_str()),
+            "manifest_version": table.manifest_version,
+            "lance_head_version": table.lance_head_version,
+            "pending_indexes": pending.collect::<Vec<_>>(),
+        })
+    });
+    json!({"branch": report.branch, "commit": report.commit, "tables": tables.collect::<Vec<_>>()})
 }
 
 /// What was deleted.

@@ -2,14 +2,14 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
-use omnigraph_engine::format::recovery_row::RecoveryRow;
+use omnigraph_engine::maintenance::optimize::OptimizeReport;
 use omnigraph_engine::maintenance::verify::VerifyReport;
 use omnigraph_engine::model::{BranchInfo, CommitInfo, Entity, EntityKind, EntityType, Schema, TypeCounts};
 use omnigraph_engine::read::neighbors::Neighborhood;
 
 use super::shape::{in_order, property_order, type_text};
 use crate::literal::{datetime, shown, to_cell};
-use crate::target::{About, Outcome, Stored};
+use crate::target::{About, Outcome, Recovery, Stored};
 
 /// Characters of a cell; more is cut off, since a table is for looking.
 pub(crate) const CELL: usize = 60;
@@ -249,19 +249,70 @@ pub(crate) fn report(report: &VerifyReport) -> String {
     text
 }
 
-/// Completed recoveries, oldest first.
-pub(crate) fn recoveries(rows: &[RecoveryRow]) -> String {
-    let mut table = with_heads(["recovered", "outcome", "operation", "label", "branch", "actor", "commit"]);
-    for row in rows {
+/// What an optimize did to a branch.
+pub(crate) fn optimized(report: &OptimizeReport) -> String {
+    let mut text = match &report.commit {
+        Some(commit) => format!("branch {}: commit {commit}\n", report.branch),
+        None => format!("branch {}: nothing to do\n", report.branch),
+    };
+    let mut table = with_heads(["table", "fragments", "version", "skipped"]);
+    for stats in &report.tables {
+        let fragments = match stats.committed {
+            true => format!("{} to {}", stats.fragments_removed, stats.fragments_added),
+            false => String::new(),
+        };
+        let version = stats.manifest_version.or(stats.lance_head_version).map(|v| v.to_string()).unwrap_or_default();
+        let skipped = stats.skipped.map(|s| s.as_str().to_string()).unwrap_or_default();
+        table.add_row([stats.table_key.clone(), fragments, version, skipped]);
+    }
+    text.push_str(&table.to_string());
+    text.push('\n');
+    text
+}
+
+/// Recoveries, newest first.
+pub(crate) fn recoveries(recoveries: &[Recovery]) -> String {
+    let mut table = with_heads(["operation", "recovered", "outcome", "label", "branch", "actor", "commit"]);
+    for recovery in recoveries {
         table.add_row([
-            datetime(row.recovered_at),
-            row.outcome.clone(),
-            row.operation_id.clone(),
-            cell(&row.label),
-            cell(&row.branch),
-            cell(&row.actor),
-            row.graph_commit_id.clone(),
+            recovery.operation.clone(),
+            datetime(recovery.recovered_at),
+            cell(&recovery.outcome),
+            cell(&recovery.label),
+            cell(&recovery.branch),
+            cell(&recovery.actor),
+            recovery.commit.clone(),
         ]);
     }
     table.to_string()
+}
+
+/// One recovery.
+pub(crate) fn recovery(recovery: &Recovery) -> String {
+    let mut text = facts(&[
+        ("operation", recovery.operation.clone()),
+        ("label", recovery.label.clone()),
+        ("actor", recovery.actor.clone()),
+        ("branch", recovery.branch.clone()),
+        ("branch id", recovery.branch_id.clone()),
+        ("manifest version", format!("after {}", recovery.base_version)),
+        ("outcome", recovery.outcome.clone()),
+        ("decided by", recovery.commit.clone()),
+        ("recovered", datetime(recovery.recovered_at)),
+        ("recovered by", recovery.recovered_by.clone()),
+    ]);
+    if !recovery.tables.is_empty() {
+        let mut table = with_heads(["type", "found", "after version", "location"]);
+        for recovered in &recovery.tables {
+            table.add_row([
+                cell(&recovered.table_key),
+                cell(&recovered.observed),
+                recovered.base_version.to_string(),
+                recovered.location.clone(),
+            ]);
+        }
+        to_the_right(&mut table, &[2]);
+        text.push_str(&table.to_string());
+    }
+    text
 }

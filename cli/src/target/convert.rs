@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use omnigraph_client as client;
 use omnigraph_engine::data::{Compression, InputFormat};
+use omnigraph_engine::format::recovery_row::RecoveredTable;
 use omnigraph_engine::model::branch::MAIN;
 use omnigraph_engine::model::{
     Actor, BranchInfo, Change, CommitInfo, CompareOp, EdgePolicy, Entity, EntityKind, EntityWrite, LoadMode, Predicate,
@@ -13,6 +14,7 @@ use omnigraph_engine::model::{
 use omnigraph_engine::read::neighbors::{Direction, Neighborhood, NeighborsQuery};
 use omnigraph_engine::read::scan::ScanRequest;
 
+use super::recovery::Recovery;
 use super::{About, Outcome};
 use crate::failure::{Failure, Result};
 
@@ -152,6 +154,29 @@ pub(super) fn about_in(info: client::GraphInfo) -> About {
         stamp: info.storage_stamp,
         head: info.head.id,
         created_at: micros(info.created_at),
+    }
+}
+
+pub(super) fn recovery_in(recovery: client::Recovery) -> Recovery {
+    let main = recovery.branch == MAIN && recovery.branch_id.is_empty();
+    let tables = recovery.tables.into_iter().map(|table| RecoveredTable {
+        table_key: table.table,
+        location: table.location,
+        base_version: table.base_version,
+        observed: table.found.as_str().to_string(),
+    });
+    Recovery {
+        operation: recovery.operation_id,
+        label: recovery.label,
+        branch_id: if main { MAIN.to_string() } else { recovery.branch_id },
+        branch: recovery.branch,
+        base_version: recovery.base_version,
+        actor: recovery.actor.unwrap_or_default(),
+        outcome: recovery.outcome.as_str().to_string(),
+        commit: recovery.commit_id,
+        tables: tables.collect(),
+        recovered_at: micros(recovery.recovered_at),
+        recovered_by: recovery.recovered_by,
     }
 }
 

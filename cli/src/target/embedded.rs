@@ -12,6 +12,7 @@ use omnigraph_engine::{Access, Engine, EngineOptions, Graph};
 use tokio::io::AsyncReadExt as _;
 
 use super::reader::Reader;
+use super::recovery::Recovery;
 use super::{About, Caller, LoadInput, Outcome, Progress, Stored, StoredTable};
 use crate::failure::{Failure, Result};
 
@@ -135,6 +136,12 @@ impl Embedded {
             commits.extend(page);
         }
         Ok(commits)
+    }
+
+    pub(super) async fn recoveries(&self, branch: Option<&str>, limit: usize) -> Result<Vec<Recovery>> {
+        let log = self.graph.recoveries().await?;
+        let newest = log.into_iter().rev().filter(|row| branch.is_none_or(|branch| row.branch == branch));
+        Ok(newest.take(limit).map(Recovery::from).collect())
     }
 
     pub(super) async fn about(&self) -> Result<About> {

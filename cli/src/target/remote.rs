@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use omnigraph_client::{Client, ErrorReason, Graph, Selector};
 use omnigraph_engine::model::{Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, WriteOptions};
 use tokio::io::AsyncReadExt as _;
 
 use super::convert;
 use super::reader::Reader;
+use super::recovery::Recovery;
 use super::{About, Caller, LoadInput, Outcome, Progress, Stored, StoredTable};
 use crate::failure::{Failure, Result};
 
@@ -161,6 +162,15 @@ impl Remote {
             commits.push(convert::commit_in(commit));
         }
         Ok(commits)
+    }
+
+    pub(super) async fn recoveries(&self, branch: Option<&str>, limit: usize) -> Result<Vec<Recovery>> {
+        let listing = self.graph.recoveries(branch.unwrap_or_default()).take(limit);
+        Ok(listing.map_ok(convert::recovery_in).try_collect().await?)
+    }
+
+    pub(super) async fn recovery(&self, operation: &str) -> Result<Recovery> {
+        Ok(convert::recovery_in(self.graph.recovery(operation).await?))
     }
 
     pub(super) async fn about(&self) -> Result<About> {

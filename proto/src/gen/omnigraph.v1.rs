@@ -177,8 +177,9 @@ pub struct WriteOptions {
     /// Branch to write to. Empty: main. BRANCH_NOT_FOUND if there is none.
     #[prost(string, tag = "2")]
     pub branch: ::prost::alloc::string::String,
-    /// If set, the write happens only while this commit is the branch's head; otherwise it has no effect and the
-    /// answer is HEAD_MOVED. Empty: no condition.
+    /// If set, the write happens only while this commit is the branch's head, or is followed by nothing but
+    /// commits that change no content (maintenance and recovery); otherwise it has no effect and the answer is
+    /// HEAD_MOVED. Empty: no condition.
     #[prost(string, tag = "3")]
     pub expected_head: ::prost::alloc::string::String,
     /// Caller's name for this write, unique within the branch. A repeated request with the same id has no further
@@ -3270,6 +3271,9 @@ pub enum ErrorReason {
     /// A fault of the server. The trace id leads to its log.
     /// Code: INTERNAL. Metadata: {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"}.
     Internal = 55,
+    /// No operation of this id was ever recovered: it was not interrupted, or it still waits to be recovered.
+    /// Code: NOT_FOUND. Metadata: {"graph": "social", "operation": "01J9Z3M2N4P6Q8R0S2T4V6W8X0"}.
+    RecoveryNotFound = 56,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -3334,6 +3338,7 @@ impl ErrorReason {
             Self::PermissionDenied => "ERROR_REASON_PERMISSION_DENIED",
             Self::NotImplemented => "ERROR_REASON_NOT_IMPLEMENTED",
             Self::Internal => "ERROR_REASON_INTERNAL",
+            Self::RecoveryNotFound => "ERROR_REASON_RECOVERY_NOT_FOUND",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -3399,6 +3404,7 @@ impl ErrorReason {
             "ERROR_REASON_PERMISSION_DENIED" => Some(Self::PermissionDenied),
             "ERROR_REASON_NOT_IMPLEMENTED" => Some(Self::NotImplemented),
             "ERROR_REASON_INTERNAL" => Some(Self::Internal),
+            "ERROR_REASON_RECOVERY_NOT_FOUND" => Some(Self::RecoveryNotFound),
             _ => None,
         }
     }
@@ -7139,6 +7145,645 @@ pub mod graph_service_server {
     /// Generated gRPC service name
     pub const SERVICE_NAME: &str = "omnigraph.v1.GraphService";
     impl<T> tonic::server::NamedService for GraphServiceServer<T> {
+        const NAME: &'static str = SERVICE_NAME;
+    }
+}
+/// An operation that was found interrupted, and what became of it.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Recovery {
+    /// Id of the operation, a ULID. RECOVERY_REQUIRED and IN_DOUBT name it in their metadata.
+    #[prost(string, tag = "1")]
+    pub operation_id: ::prost::alloc::string::String,
+    /// What kind of operation it was, for people: `load`, `mutate` and so on. More kinds may appear; decide nothing
+    /// by it.
+    #[prost(string, tag = "2")]
+    pub label: ::prost::alloc::string::String,
+    /// Who had asked for it. Not set if not known.
+    #[prost(message, optional, tag = "3")]
+    pub actor: ::core::option::Option<Actor>,
+    /// Name that its branch had then.
+    #[prost(string, tag = "4")]
+    pub branch: ::prost::alloc::string::String,
+    /// Incarnation of that branch. Empty for main.
+    #[prost(string, tag = "5")]
+    pub branch_id: ::prost::alloc::string::String,
+    /// Version of the branch's manifest that it was to come after.
+    #[prost(uint64, tag = "6")]
+    pub base_version: u64,
+    /// What became of it.
+    #[prost(enumeration = "RecoveryOutcome", tag = "7")]
+    pub outcome: i32,
+    /// The commit that decided it: its own if it happened, else the one that took it back, or the head that had left
+    /// it behind. Empty if the branch was gone.
+    #[prost(string, tag = "8")]
+    pub commit_id: ::prost::alloc::string::String,
+    /// The tables it was to write, each with what was found there. Empty if it was to write none.
+    #[prost(message, repeated, tag = "9")]
+    pub tables: ::prost::alloc::vec::Vec<RecoveredTable>,
+    /// When it was recovered, UTC, to the microsecond.
+    #[prost(message, optional, tag = "10")]
+    pub recovered_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// The server or program that recovered it: an id that each has anew whenever it starts.
+    #[prost(string, tag = "11")]
+    pub recovered_by: ::prost::alloc::string::String,
+}
+impl ::prost::Name for Recovery {
+    const NAME: &'static str = "Recovery";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Recovery".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Recovery".into()
+    }
+}
+/// What an interrupted operation had done to one table.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RecoveredTable {
+    /// The declared type whose table it is, after its kind: `node:Person`, `edge:Knows`.
+    #[prost(string, tag = "1")]
+    pub table: ::prost::alloc::string::String,
+    /// Path of the Lance dataset below the graph's root.
+    #[prost(string, tag = "2")]
+    pub location: ::prost::alloc::string::String,
+    /// Version of the dataset that the operation was to write after.
+    #[prost(uint64, tag = "3")]
+    pub base_version: u64,
+    /// What was found at the next version.
+    #[prost(enumeration = "recovered_table::Found", tag = "4")]
+    pub found: i32,
+}
+/// Nested message and enum types in `RecoveredTable`.
+pub mod recovered_table {
+    /// What can stand in a table where an operation was to write.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Found {
+        /// Something that this version of the contract has no name for.
+        Unspecified = 0,
+        /// Nothing: the operation did not get that far.
+        Nothing = 1,
+        /// What the operation wrote.
+        Applied = 2,
+        /// What somebody else wrote.
+        Other = 3,
+    }
+    impl Found {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Unspecified => "FOUND_UNSPECIFIED",
+                Self::Nothing => "FOUND_NOTHING",
+                Self::Applied => "FOUND_APPLIED",
+                Self::Other => "FOUND_OTHER",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "FOUND_UNSPECIFIED" => Some(Self::Unspecified),
+                "FOUND_NOTHING" => Some(Self::Nothing),
+                "FOUND_APPLIED" => Some(Self::Applied),
+                "FOUND_OTHER" => Some(Self::Other),
+                _ => None,
+            }
+        }
+    }
+}
+impl ::prost::Name for RecoveredTable {
+    const NAME: &'static str = "RecoveredTable";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.RecoveredTable".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.RecoveredTable".into()
+    }
+}
+/// Request of ListRecoveries.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListRecoveriesRequest {
+    /// Graph id. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// Branch name; recoveries on every branch that ever had it. Empty: all branches.
+    #[prost(string, tag = "2")]
+    pub branch: ::prost::alloc::string::String,
+    /// Most recoveries to answer. Zero: the server's choice. More than the server's maximum is cut down to it.
+    #[prost(uint32, tag = "3")]
+    pub page_size: u32,
+    /// `next_page_token` of the page before, with an otherwise equal request. Empty: from the newest.
+    #[prost(string, tag = "4")]
+    pub page_token: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ListRecoveriesRequest {
+    const NAME: &'static str = "ListRecoveriesRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ListRecoveriesRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ListRecoveriesRequest".into()
+    }
+}
+/// Response of ListRecoveries.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListRecoveriesResponse {
+    /// Recoveries, newest first. May be empty although more follow.
+    #[prost(message, repeated, tag = "1")]
+    pub recoveries: ::prost::alloc::vec::Vec<Recovery>,
+    /// Token for the next page. Empty: this is the last.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ListRecoveriesResponse {
+    const NAME: &'static str = "ListRecoveriesResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ListRecoveriesResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ListRecoveriesResponse".into()
+    }
+}
+/// Request of GetRecovery.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetRecoveryRequest {
+    /// Graph id. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// Id of the operation. Empty is refused.
+    #[prost(string, tag = "2")]
+    pub operation_id: ::prost::alloc::string::String,
+}
+impl ::prost::Name for GetRecoveryRequest {
+    const NAME: &'static str = "GetRecoveryRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.GetRecoveryRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.GetRecoveryRequest".into()
+    }
+}
+/// Response of GetRecovery.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetRecoveryResponse {
+    /// The recovery.
+    #[prost(message, optional, tag = "1")]
+    pub recovery: ::core::option::Option<Recovery>,
+}
+impl ::prost::Name for GetRecoveryResponse {
+    const NAME: &'static str = "GetRecoveryResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.GetRecoveryResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.GetRecoveryResponse".into()
+    }
+}
+/// What became of an interrupted operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RecoveryOutcome {
+    /// An outcome that this version of the contract has no name for.
+    Unspecified = 0,
+    /// Its commit was published before it was interrupted. Nothing was left to do but to tidy up.
+    Completed = 1,
+    /// Another commit was published in its place, or its branch was gone. It never happened.
+    Superseded = 2,
+    /// Everything it had to write was there, so its commit was published for it. It happened.
+    RolledForward = 3,
+    /// Something was missing, so a commit that changes nothing was published in its place. It never happened.
+    RolledBack = 4,
+}
+impl RecoveryOutcome {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "RECOVERY_OUTCOME_UNSPECIFIED",
+            Self::Completed => "RECOVERY_OUTCOME_COMPLETED",
+            Self::Superseded => "RECOVERY_OUTCOME_SUPERSEDED",
+            Self::RolledForward => "RECOVERY_OUTCOME_ROLLED_FORWARD",
+            Self::RolledBack => "RECOVERY_OUTCOME_ROLLED_BACK",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "RECOVERY_OUTCOME_UNSPECIFIED" => Some(Self::Unspecified),
+            "RECOVERY_OUTCOME_COMPLETED" => Some(Self::Completed),
+            "RECOVERY_OUTCOME_SUPERSEDED" => Some(Self::Superseded),
+            "RECOVERY_OUTCOME_ROLLED_FORWARD" => Some(Self::RolledForward),
+            "RECOVERY_OUTCOME_ROLLED_BACK" => Some(Self::RolledBack),
+            _ => None,
+        }
+    }
+}
+/// Generated client implementations.
+pub mod maintenance_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Tells how a graph was put in order. The head of GraphService names the reasons every rpc may answer.
+    #[derive(Debug, Clone)]
+    pub struct MaintenanceServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> MaintenanceServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> MaintenanceServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            MaintenanceServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Lists the operations that were found interrupted and were completed or taken back, newest recovery first, on
+        /// all branches or on one. A branch that is gone still has its recoveries, and one that never had any answers an
+        /// empty list. An operation that still waits to be recovered is not listed. Recoveries made between pages do not
+        /// appear; all others appear once. Writes nothing.
+        ///
+        /// Reasons: INVALID_PAGE_TOKEN.
+        pub async fn list_recoveries(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListRecoveriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListRecoveriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.MaintenanceService/ListRecoveries",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("omnigraph.v1.MaintenanceService", "ListRecoveries"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Answers the recovery of one operation. Writes nothing.
+        ///
+        /// Reasons: RECOVERY_NOT_FOUND, also for an operation that was never interrupted or still waits to be recovered.
+        pub async fn get_recovery(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetRecoveryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetRecoveryResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.MaintenanceService/GetRecovery",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("omnigraph.v1.MaintenanceService", "GetRecovery"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
+/// Generated server implementations.
+pub mod maintenance_service_server {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    /// Generated trait containing gRPC methods that should be implemented for use with MaintenanceServiceServer.
+    #[async_trait]
+    pub trait MaintenanceService: std::marker::Send + std::marker::Sync + 'static {
+        /// Lists the operations that were found interrupted and were completed or taken back, newest recovery first, on
+        /// all branches or on one. A branch that is gone still has its recoveries, and one that never had any answers an
+        /// empty list. An operation that still waits to be recovered is not listed. Recoveries made between pages do not
+        /// appear; all others appear once. Writes nothing.
+        ///
+        /// Reasons: INVALID_PAGE_TOKEN.
+        async fn list_recoveries(
+            &self,
+            request: tonic::Request<super::ListRecoveriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListRecoveriesResponse>,
+            tonic::Status,
+        >;
+        /// Answers the recovery of one operation. Writes nothing.
+        ///
+        /// Reasons: RECOVERY_NOT_FOUND, also for an operation that was never interrupted or still waits to be recovered.
+        async fn get_recovery(
+            &self,
+            request: tonic::Request<super::GetRecoveryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetRecoveryResponse>,
+            tonic::Status,
+        >;
+    }
+    /// Tells how a graph was put in order. The head of GraphService names the reasons every rpc may answer.
+    #[derive(Debug)]
+    pub struct MaintenanceServiceServer<T> {
+        inner: Arc<T>,
+        accept_compression_encodings: EnabledCompressionEncodings,
+        send_compression_encodings: EnabledCompressionEncodings,
+        max_decoding_message_size: Option<usize>,
+        max_encoding_message_size: Option<usize>,
+    }
+    impl<T> MaintenanceServiceServer<T> {
+        pub fn new(inner: T) -> Self {
+            Self::from_arc(Arc::new(inner))
+        }
+        pub fn from_arc(inner: Arc<T>) -> Self {
+            Self {
+                inner,
+                accept_compression_encodings: Default::default(),
+                send_compression_encodings: Default::default(),
+                max_decoding_message_size: None,
+                max_encoding_message_size: None,
+            }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> InterceptedService<Self, F>
+        where
+            F: tonic::service::Interceptor,
+        {
+            InterceptedService::new(Self::new(inner), interceptor)
+        }
+        /// Enable decompressing requests with the given encoding.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.accept_compression_encodings.enable(encoding);
+            self
+        }
+        /// Compress responses with the given encoding, if the client supports it.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.send_compression_encodings.enable(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.max_decoding_message_size = Some(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.max_encoding_message_size = Some(limit);
+            self
+        }
+    }
+    impl<T, B> tonic::codegen::Service<http::Request<B>> for MaintenanceServiceServer<T>
+    where
+        T: MaintenanceService,
+        B: Body + std::marker::Send + 'static,
+        B::Error: Into<StdError> + std::marker::Send + 'static,
+    {
+        type Response = http::Response<tonic::body::Body>;
+        type Error = std::convert::Infallible;
+        type Future = BoxFuture<Self::Response, Self::Error>;
+        fn poll_ready(
+            &mut self,
+            _cx: &mut Context<'_>,
+        ) -> Poll<std::result::Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+        fn call(&mut self, req: http::Request<B>) -> Self::Future {
+            match req.uri().path() {
+                "/omnigraph.v1.MaintenanceService/ListRecoveries" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListRecoveriesSvc<T: MaintenanceService>(pub Arc<T>);
+                    impl<
+                        T: MaintenanceService,
+                    > tonic::server::UnaryService<super::ListRecoveriesRequest>
+                    for ListRecoveriesSvc<T> {
+                        type Response = super::ListRecoveriesResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListRecoveriesRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MaintenanceService>::list_recoveries(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListRecoveriesSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.MaintenanceService/GetRecovery" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetRecoverySvc<T: MaintenanceService>(pub Arc<T>);
+                    impl<
+                        T: MaintenanceService,
+                    > tonic::server::UnaryService<super::GetRecoveryRequest>
+                    for GetRecoverySvc<T> {
+                        type Response = super::GetRecoveryResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetRecoveryRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MaintenanceService>::get_recovery(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetRecoverySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                _ => {
+                    Box::pin(async move {
+                        let mut response = http::Response::new(
+                            tonic::body::Body::default(),
+                        );
+                        let headers = response.headers_mut();
+                        headers
+                            .insert(
+                                tonic::Status::GRPC_STATUS,
+                                (tonic::Code::Unimplemented as i32).into(),
+                            );
+                        headers
+                            .insert(
+                                http::header::CONTENT_TYPE,
+                                tonic::metadata::GRPC_CONTENT_TYPE,
+                            );
+                        Ok(response)
+                    })
+                }
+            }
+        }
+    }
+    impl<T> Clone for MaintenanceServiceServer<T> {
+        fn clone(&self) -> Self {
+            let inner = self.inner.clone();
+            Self {
+                inner,
+                accept_compression_encodings: self.accept_compression_encodings,
+                send_compression_encodings: self.send_compression_encodings,
+                max_decoding_message_size: self.max_decoding_message_size,
+                max_encoding_message_size: self.max_encoding_message_size,
+            }
+        }
+    }
+    /// Generated gRPC service name
+    pub const SERVICE_NAME: &str = "omnigraph.v1.MaintenanceService";
+    impl<T> tonic::server::NamedService for MaintenanceServiceServer<T> {
         const NAME: &'static str = SERVICE_NAME;
     }
 }

@@ -55,6 +55,15 @@ fn a_token_comes_from_one_place_and_is_not_empty() {
 }
 
 #[test]
+fn only_a_server_that_writes_looks_for_interrupted_operations() {
+    let config = |seconds, read_only| Config { recovery_interval_seconds: seconds, read_only, ..Config::new("data") };
+    assert_eq!(config(15, false).recovery_interval(), Some(Duration::from_secs(15)));
+    assert_eq!(config(0, false).recovery_interval(), None);
+    assert_eq!(config(15, true).recovery_interval(), None);
+    assert!(Config::new("data").recovery_interval().is_some());
+}
+
+#[test]
 fn a_server_without_a_token_is_told_apart_by_its_address() {
     let mut config = Config::new("data");
     assert!(!config.is_open_to_the_network());

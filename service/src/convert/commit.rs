@@ -76,13 +76,5 @@ fn counts_to_proto(counts: &[TypeCounts]) -> Vec<v1::TypeCounts> {
     changed.into_iter().map(message).collect()
 }
 
-/// Entities that a load put into the graph: what is known of its input once it is committed.
-pub fn loaded(receipt: &Receipt) -> u64 {
-    if !receipt.changed || receipt.replayed {
-        return 0;
-    }
-    receipt.commit.counts.iter().map(|c| c.inserted.saturating_add(c.updated)).fold(0, u64::saturating_add)
-}
-
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ pub mod branch;
 pub mod commit;
 pub mod entity;
 pub mod predicate;
+pub mod recovery;
 pub mod scan;
 pub mod schema;
 pub mod selector;

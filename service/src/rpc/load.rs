@@ -97,6 +97,6 @@ pub(super) async fn load(
     }
     let branch = accepted.options.branch_name().to_string();
     let receipt = accepted.carry_out(state, spool).await?;
-    let records = commit::loaded(&receipt);
+    let records = receipt.records;
     Ok(v1::LoadResponse { receipt: Some(commit::receipt_to_proto(receipt, &branch)), records })
 }

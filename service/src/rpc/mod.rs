@@ -10,8 +10,10 @@ mod entities;
 mod export;
 mod graph_service;
 pub(crate) mod load;
+mod maintenance_service;
 mod mutate;
 mod neighbors;
+mod recoveries;
 pub(crate) mod stream;
 mod versions;
 

@@ -39,12 +39,11 @@ fn commits_keep_everything() {
 
 #[test]
 fn receipts_name_the_branch_written_to() {
-    let changed = Receipt { commit: commit(), changed: true, replayed: true, steps: Vec::new() };
-    assert_eq!(loaded(&changed), 0);
+    let changed = Receipt { commit: commit(), changed: true, replayed: true, steps: Vec::new(), records: 0 };
     let message = receipt_to_proto(changed, "main");
     assert_eq!((message.branch.as_str(), message.changed, message.replayed), ("main", true, true));
     assert_eq!((message.counts.len(), message.parent_ids.len()), (2, 1));
-    let unchanged = Receipt { commit: commit(), changed: false, replayed: false, steps: Vec::new() };
+    let unchanged = Receipt { commit: commit(), changed: false, replayed: false, steps: Vec::new(), records: 0 };
     let message = receipt_to_proto(unchanged, "other");
     let expected = v1::Receipt { commit_id: "C2".into(), branch: "other".into(), ..Default::default() };
     assert_eq!(message, expected);
