@@ -2,11 +2,20 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
 
 /// A source of the current time.
 pub trait Clock: Debug + Send + Sync {
     /// Microseconds since 1970-01-01T00:00:00 UTC.
     fn now_micros(&self) -> i64;
+
+    /// Waits this long. The machine's time unless a test brings its own.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        tokio::time::sleep(duration).boxed()
+    }
 }
 
 /// The machine's clock.

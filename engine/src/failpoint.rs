@@ -5,8 +5,11 @@
 //! reads included. The call itself either never reaches the store or lands and loses its reply. It knows
 //! nothing of the store; the store's wrapper asks it about every call.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+use futures::future::BoxFuture;
 
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +61,13 @@ impl Requests {
     }
 }
 
+/// Holds mutating calls back until a test lets them go on, so that it decides the order in which several
+/// writers reach the store.
+pub trait Gate: Debug + Send + Sync {
+    /// Returns when the call may go on. The plan decides after that whether it fails.
+    fn pass(&self, verb: &str, path: &str) -> BoxFuture<'static, ()>;
+}
+
 /// The counters and the planned failure of one engine's stores.
 #[derive(Debug, Default)]
 pub struct FaultPlan {
@@ -74,6 +84,7 @@ pub struct FaultPlan {
     dead: AtomicBool,
     armed: AtomicBool,
     trace: std::sync::Mutex<Option<Vec<String>>>,
+    gate: std::sync::Mutex<Option<Arc<dyn Gate>>>,
 }
 
 impl FaultPlan {
@@ -124,6 +135,13 @@ impl FaultPlan {
         }
     }
 
+    /// Lets every mutating call wait at `gate` from now on, or at none.
+    pub fn set_gate(&self, gate: Option<Arc<dyn Gate>>) {
+        if let Ok(mut slot) = self.gate.lock() {
+            *slot = gate;
+        }
+    }
+
     /// Starts recording one line per request.
     pub fn start_trace(&self) {
         if let Ok(mut trace) = self.trace.lock() {
@@ -163,6 +181,14 @@ impl FaultPlan {
             Call::Put => &self.puts,
             Call::List => &self.lists,
             Call::Delete => &self.deletes,
+        }
+    }
+
+    /// Waits until a mutating call may go on.
+    pub(crate) async fn wait(&self, verb: &str, path: &str) {
+        let gate = self.gate.lock().ok().and_then(|g| g.clone());
+        if let Some(gate) = gate {
+            gate.pass(verb, path).await;
         }
     }
 

@@ -137,6 +137,15 @@ pub const EXPORT_CHUNK_BYTES: usize = 1024 * 1024;
 /// instead.
 pub const KEY_INDEX_PATIENCE: Duration = Duration::from_millis(50);
 
+/// Bytes in one data file that a compaction writes.
+pub const MAX_FRAGMENT_BYTES: usize = 4 * 1024 * 1024 * 1024;
+
+/// How often a compaction of one table starts over because the rows it rewrote were changed meanwhile.
+pub const MAX_COMPACTION_ROUNDS: u32 = 4;
+
+/// Tables that maintenance works on at once, unless told otherwise.
+pub const MAINTENANCE_CONCURRENCY: usize = 8;
+
 /// Versions above a published one that a check looks at one by one.
 pub const MAX_VERIFIED_VERSIONS: u64 = 1_000;
 

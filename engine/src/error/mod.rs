@@ -6,6 +6,7 @@
 //! inside the engine and become errors only at its edge.
 
 mod reason;
+pub mod redact;
 
 pub use reason::Reason;
 

@@ -21,6 +21,8 @@ pub enum Reason {
     TagNotFound,
     /// No entity has this id.
     EntityNotFound,
+    /// No operation of this id was ever recovered.
+    RecoveryNotFound,
     /// A graph stands at this root already.
     GraphExists,
     /// A live branch has this name already.
@@ -121,6 +123,7 @@ impl Reason {
         Self::CommitNotFound,
         Self::TagNotFound,
         Self::EntityNotFound,
+        Self::RecoveryNotFound,
         Self::GraphExists,
         Self::BranchExists,
         Self::KeyConflict,
@@ -178,6 +181,7 @@ impl Reason {
             Self::CommitNotFound => "COMMIT_NOT_FOUND",
             Self::TagNotFound => "TAG_NOT_FOUND",
             Self::EntityNotFound => "ENTITY_NOT_FOUND",
+            Self::RecoveryNotFound => "RECOVERY_NOT_FOUND",
             Self::GraphExists => "GRAPH_EXISTS",
             Self::BranchExists => "BRANCH_EXISTS",
             Self::KeyConflict => "KEY_CONFLICT",
@@ -234,7 +238,8 @@ impl Reason {
             | Self::PropertyNotFound
             | Self::CommitNotFound
             | Self::TagNotFound
-            | Self::EntityNotFound => Kind::NotFound,
+            | Self::EntityNotFound
+            | Self::RecoveryNotFound => Kind::NotFound,
             Self::GraphExists | Self::BranchExists | Self::KeyConflict => Kind::AlreadyExists,
             Self::DuplicateKeyInInput
             | Self::UniqueViolation

@@ -11,6 +11,8 @@ pub const MANIFEST: &str = "__manifest";
 pub const RECOVERIES: &str = "_graph_commit_recoveries.lance";
 /// The folder of intents.
 pub const INTENTS: &str = "__recovery";
+/// The folder of the documents that make branches and tags exist.
+pub const REFS: &str = "_refs";
 /// The folder of branch documents.
 pub const BRANCHES: &str = "_refs/branches";
 
@@ -30,6 +32,11 @@ pub fn dataset(type_ref: &TypeRef, n: u32) -> String {
         0 => format!("{folder}/{:016x}", hash.finish()),
         n => format!("{folder}/{:016x}-{n}", hash.finish()),
     }
+}
+
+/// The document with which the store's conditions are probed. `unique` must be nobody else's.
+pub fn probe(unique: &str) -> String {
+    format!("{REFS}/probe-{unique}")
 }
 
 /// The document of a branch.

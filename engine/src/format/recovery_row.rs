@@ -4,8 +4,24 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use serde::{Deserialize, Serialize};
 
+use super::paths;
 use crate::error::{Error, Reason, Result};
+
+/// What an interrupted operation had done to one table. Stored as JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecoveredTable {
+    /// `node:<Type>` or `edge:<Type>`.
+    pub table_key: String,
+    /// The dataset's path.
+    pub location: String,
+    /// The version it was prepared on.
+    pub base_version: u64,
+    /// What stood at the version after: `nothing`, `applied` if it was its own, or `other`.
+    pub observed: String,
+}
 
 /// One completed recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,12 +38,12 @@ pub struct RecoveryRow {
     pub label: String,
     /// Who had asked for it.
     pub actor: String,
-    /// `rolled_forward`, `rolled_back` or `cleared`.
+    /// `completed` or `superseded` if it was decided already, `rolled_forward` or `rolled_back` if not.
     pub outcome: String,
     /// The commit that decided it.
     pub graph_commit_id: String,
-    /// JSON: for each table what was found and what became of it.
-    pub tables: String,
+    /// What it had done to each table.
+    pub tables: Vec<RecoveredTable>,
     /// When, microseconds since the epoch.
     pub recovered_at: i64,
     /// The engine that did it.
@@ -58,6 +74,8 @@ pub fn to_batch(rows: &[RecoveryRow]) -> Result<RecordBatch> {
     let text = |get: fn(&RecoveryRow) -> &str| -> ArrayRef {
         Arc::new(rows.iter().map(|r| Some(get(r))).collect::<StringArray>())
     };
+    let tables = rows.iter().map(|r| serde_json::to_string(&r.tables)).collect::<std::result::Result<Vec<_>, _>>();
+    let tables = tables.map_err(|e| Error::internal("a recovery record does not serialize").caused_by(e))?;
     let columns: Vec<ArrayRef> = vec![
         text(|r| &r.operation_id),
         text(|r| &r.branch),
@@ -66,7 +84,7 @@ pub fn to_batch(rows: &[RecoveryRow]) -> Result<RecordBatch> {
         text(|r| &r.actor),
         text(|r| &r.outcome),
         text(|r| &r.graph_commit_id),
-        text(|r| &r.tables),
+        Arc::new(StringArray::from(tables)),
         text(|r| &r.recovered_by),
         Arc::new(rows.iter().map(|r| r.base_version).collect::<UInt64Array>()),
         Arc::new(rows.iter().map(|r| r.recovered_at).collect::<Int64Array>()),
@@ -96,10 +114,14 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<RecoveryRow>> {
         .column_by_name("recovered_at")
         .and_then(|c| c.as_any().downcast_ref::<Int64Array>().cloned())
         .ok_or_else(|| corrupt("recovered_at"))?;
-    Ok((0..batch.num_rows())
+    (0..batch.num_rows())
         .map(|i| {
             let get = |n: usize| texts[n].value(i).to_string();
-            RecoveryRow {
+            let tables = serde_json::from_str(texts[7].value(i)).map_err(|e| {
+                let what = format!("the recovery log does not say legibly which tables operation {} wrote", get(0));
+                Error::new(Reason::DataCorrupt, what).with("path", paths::RECOVERIES).caused_by(e)
+            })?;
+            Ok(RecoveryRow {
                 operation_id: get(0),
                 branch: get(1),
                 branch_id: get(2),
@@ -107,13 +129,13 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<RecoveryRow>> {
                 actor: get(4),
                 outcome: get(5),
                 graph_commit_id: get(6),
-                tables: get(7),
+                tables,
                 recovered_by: get(8),
                 base_version: versions.value(i),
                 recovered_at: times.value(i),
-            }
+            })
         })
-        .collect())
+        .collect()
 }
 
 #[cfg(test)]
@@ -131,7 +153,7 @@ mod tests {
             actor: "ada".into(),
             outcome: "rolled_back".into(),
             graph_commit_id: "C".into(),
-            tables: "[]".into(),
+            tables: vec![RecoveredTable { table_key: "node:P".into(), base_version: 2, ..RecoveredTable::default() }],
             recovered_at: -1,
             recovered_by: "W".into(),
         };

@@ -17,7 +17,7 @@ use crate::txn::Core;
 /// Creates the graph below the core's root.
 ///
 /// # Errors
-/// [`Reason::GraphExists`], [`Reason::InvalidSchema`], [`Reason::InDoubt`] with the commit's id if the
+/// [`Reason::GraphExists`], [`Reason::InvalidSchema`], [`Reason::StoreLacksConditionalPut`], [`Reason::InDoubt`] with the commit's id if the
 /// store did not say whether the creation landed, or the store's.
 pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message: &str) -> Result<Receipt> {
     schema::ensure_valid(&schema)?;
@@ -27,6 +27,7 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
             format!("the message is longer than {} bytes", limits::MAX_MESSAGE_BYTES),
         ));
     }
+    core.store.ensure_conditional(&core.fresh_id()).await?;
     schema::assign_ids(&mut schema, &mut || core.fresh_id());
     let now = core.now();
     let commit = CommitInfo {
@@ -49,7 +50,7 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
         Ok(Published::Landed(view)) => {
             let (line, _) = core.heads.head(&commit.branch).await?;
             line.offer(&view);
-            return Ok(Receipt { commit, changed: true, replayed: false, steps: Vec::new() });
+            return Ok(Receipt { commit, changed: true, replayed: false, steps: Vec::new(), records: 0 });
         }
         Ok(Published::Lost) => None,
         Err(e) => Some(e),
@@ -57,7 +58,7 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
     // Somebody's graph stands there, or the answer was lost: the genesis commit tells.
     match (resolve::at(&core.store, &BranchIdentity::main(), 1).await, failure) {
         (Ok(Some(view)), _) if view.snapshot.head() == commit.id => {
-            Ok(Receipt { commit, changed: true, replayed: false, steps: Vec::new() })
+            Ok(Receipt { commit, changed: true, replayed: false, steps: Vec::new(), records: 0 })
         }
         (Ok(None), Some(failure)) => Err(failure),
         (Ok(_), _) => Err(Error::new(

@@ -12,6 +12,7 @@ use crate::branch;
 use crate::error::Result;
 use crate::format::recovery_row::RecoveryRow;
 use crate::history;
+use crate::maintenance::optimize::{self, OptimizeReport};
 use crate::maintenance::verify::{self, VerifyReport};
 use crate::manifest::Snapshot;
 use crate::model::{
@@ -190,6 +191,17 @@ impl Graph {
     pub async fn recover(&self) -> Result<usize> {
         self.core.ensure_writable()?;
         recovery::sweep::sweep(&self.core).await
+    }
+
+    /// Compacts every table that a branch has written, as one commit that changes no content, beside live
+    /// writers and readers. Interrupted operations are recovered first. At most `concurrency` tables are
+    /// rewritten at once.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::BranchNotFound`], [`crate::error::Reason::RecoveryRequired`] if an interrupted
+    /// operation of the branch cannot be decided; the store's.
+    pub async fn optimize(&self, branch: &str, concurrency: usize) -> Result<OptimizeReport> {
+        optimize::optimize(&self.core, branch, concurrency).await
     }
 
     /// Every operation that was ever recovered, oldest first.

@@ -11,10 +11,12 @@ use crate::txn::Core;
 /// Opening for reading writes nothing.
 ///
 /// # Errors
-/// [`crate::error::Reason::GraphNotFound`], a stamp this release does not serve, or the store's.
+/// [`crate::error::Reason::GraphNotFound`], a stamp this release does not serve,
+/// [`crate::error::Reason::StoreLacksConditionalPut`] for writing, or the store's.
 pub async fn open(core: &Arc<Core>) -> Result<()> {
     core.heads.head(MAIN).await?;
     if !core.read_only {
+        core.store.ensure_conditional(&core.fresh_id()).await?;
         sweep::sweep(core).await?;
     }
     Ok(())

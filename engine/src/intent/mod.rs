@@ -3,6 +3,7 @@
 //! The only place that writes intents. A claim's name follows from the branch incarnation and the
 //! manifest version, so at most one writer can hold the turn after a version.
 
+mod lease;
 pub mod process;
 
 use std::collections::HashSet;
@@ -13,6 +14,8 @@ use crate::format::intent_json::{self, IntentDoc};
 use crate::format::paths;
 use crate::store::Store;
 use crate::store::object_log::Put;
+
+pub use lease::KeepAlive;
 
 /// The intents of one graph.
 #[derive(Clone, Debug)]

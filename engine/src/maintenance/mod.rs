@@ -1,3 +1,4 @@
 //! Looking after a graph.
 
+pub mod optimize;
 pub mod verify;

@@ -72,6 +72,14 @@ impl Lineage {
         self.by_id.get(id).and_then(|i| self.commits.get(*i)).cloned()
     }
 
+    /// Whether every commit after `from`, up to and including `to`, keeps the content.
+    pub fn same_content(&self, from: &str, to: &str) -> bool {
+        match (self.by_id.get(from), self.by_id.get(to)) {
+            (Some(from), Some(to)) if from <= to => self.commits[from + 1..=*to].iter().all(|c| c.keeps_content()),
+            _ => false,
+        }
+    }
+
     /// The commit a request made.
     pub fn by_request(&self, request_id: &str) -> Option<Arc<CommitInfo>> {
         self.by_request.get(request_id).and_then(|i| self.commits.get(*i)).cloned()

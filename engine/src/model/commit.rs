@@ -11,6 +11,11 @@ impl Actor {
     pub fn recovery() -> Self {
         Self("omnigraph:recovery".to_string())
     }
+
+    /// Acts for the maintenance of tables.
+    pub fn maintenance() -> Self {
+        Self("omnigraph:maintenance".to_string())
+    }
 }
 
 impl Default for Actor {
@@ -31,6 +36,12 @@ pub struct TypeCounts {
     /// Entities that exist no more.
     pub deleted: u64,
 }
+
+/// The operation of commits that only rewrite how rows are stored.
+pub const OPTIMIZE: &str = "optimize";
+
+/// The operation of commits that undo an interrupted one or put tables back to what is published.
+pub const RECOVERY: &str = "recovery";
 
 /// One commit of the graph's lineage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +71,13 @@ pub struct CommitInfo {
     pub lance_branch: Option<String>,
 }
 
+impl CommitInfo {
+    /// Whether a reader sees the same before and after it.
+    pub fn keeps_content(&self) -> bool {
+        matches!(self.operation.as_str(), OPTIMIZE | RECOVERY)
+    }
+}
+
 /// What a write did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
@@ -72,6 +90,8 @@ pub struct Receipt {
     /// For a mutation, what each step did, in order. Empty for everything else, and for a replay: it is
     /// not kept with the commit.
     pub steps: Vec<StepResult>,
+    /// For a load, the records of its input. Zero for everything else, and for a replay.
+    pub records: u64,
 }
 
 /// What one step of a mutation did.

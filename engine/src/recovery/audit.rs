@@ -7,7 +7,7 @@ use futures::StreamExt;
 use crate::error::{Error, Reason, Result};
 use crate::format::intent_json::IntentDoc;
 use crate::format::paths;
-use crate::format::recovery_row::{self, RecoveryRow};
+use crate::format::recovery_row::{self, RecoveredTable, RecoveryRow};
 use crate::store::lance::commit::Committed;
 use crate::store::lance::open::Created;
 use crate::store::lance::scan::Scan;
@@ -21,7 +21,13 @@ const MAX_ATTEMPTS: usize = 32;
 ///
 /// # Errors
 /// The store's.
-pub async fn record(core: &Core, intent: &IntentDoc, outcome: &str, decider: &str, tables: String) -> Result<()> {
+pub async fn record(
+    core: &Core,
+    intent: &IntentDoc,
+    outcome: &str,
+    decider: &str,
+    tables: Vec<RecoveredTable>,
+) -> Result<()> {
     let row = RecoveryRow {
         operation_id: intent.operation_id.clone(),
         base_version: intent.base.manifest_version,

@@ -13,6 +13,7 @@ use crate::error::{Error, Reason, Result};
 use crate::format::snapshot_json;
 use crate::manifest::View;
 use crate::manifest::heads::Line;
+use crate::model::commit::RECOVERY;
 use crate::model::{Actor, TypeRef, WriteOptions};
 use crate::store::lance::{Table, TableAt};
 use crate::txn::{Action, Core, Effect, Prepared, commit};
@@ -42,7 +43,7 @@ struct Restore {
 #[async_trait]
 impl Action for Restore {
     fn label(&self) -> &'static str {
-        "recovery"
+        RECOVERY
     }
 
     fn restores(&self) -> bool {
@@ -83,7 +84,10 @@ impl Action for Restore {
 }
 
 /// Checks that everything above a pin is ours.
-async fn ensure_abandoned(core: &Core, type_ref: &TypeRef, pin: &TableAt, newest: &Table) -> Result<()> {
+///
+/// # Errors
+/// [`Reason::Drift`] if it is not; the store's.
+pub async fn ensure_abandoned(core: &Core, type_ref: &TypeRef, pin: &TableAt, newest: &Table) -> Result<()> {
     let drift = |version: u64| {
         Error::new(
             Reason::Drift,

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::audit;
 use super::classify::{Decision, ManifestState, Observed, classify};
+use super::{audit, restore, unreadable};
 use crate::error::{Error, Reason, Result};
 use crate::format::commit_row::{self, CommitExtras};
 use crate::format::intent_json::{EffectDoc, IntentDoc};
 use crate::format::manifest_row::ManifestRow;
+use crate::format::recovery_row::RecoveredTable;
 use crate::id;
 use crate::intent::process::{self, Holder};
 use crate::limits;
 use crate::manifest::heads::Line;
 use crate::manifest::publish::{Published, publish};
 use crate::manifest::{BranchIdentity, View, resolve};
+use crate::model::commit::RECOVERY;
 use crate::model::{Actor, CommitInfo, TypeRef};
 use crate::store::lance::TableAt;
 use crate::txn::Core;
@@ -38,8 +38,11 @@ pub enum Settled {
 /// # Errors
 /// The store's, or an intent nobody here can read.
 pub async fn meet(core: &Arc<Core>, line: &Arc<Line>, claim: &str) -> Result<()> {
-    let Some(intent) = core.intents.read(claim).await? else {
-        return Ok(());
+    let intent = match core.intents.read(claim).await {
+        Ok(Some(intent)) => intent,
+        Ok(None) => return Ok(()),
+        Err(e) if e.reason() == Reason::DataCorrupt => return unreadable::meet(core, line, claim).await,
+        Err(e) => return Err(e),
     };
     if may_recover(core, &intent) {
         settle(core, line, &intent).await?;
@@ -47,7 +50,7 @@ pub async fn meet(core: &Arc<Core>, line: &Arc<Line>, claim: &str) -> Result<()>
     }
     let mut wait = limits::CLAIM_POLL_MIN;
     loop {
-        tokio::time::sleep(id::jitter(core.options.ids.as_ref(), wait)).await;
+        core.options.clock.sleep(id::jitter(core.options.ids.as_ref(), wait)).await;
         match core.intents.read(claim).await? {
             None => return Ok(()),
             Some(now) if now.operation_id != intent.operation_id || may_recover(core, &now) => {
@@ -59,7 +62,7 @@ pub async fn meet(core: &Arc<Core>, line: &Arc<Line>, claim: &str) -> Result<()>
 }
 
 /// Whether it is polite to decide somebody else's operation.
-fn may_recover(core: &Core, intent: &IntentDoc) -> bool {
+pub fn may_recover(core: &Core, intent: &IntentDoc) -> bool {
     if intent.writer.id == core.writer().id {
         return !core.live.contains(&intent.operation_id);
     }
@@ -86,11 +89,35 @@ pub async fn sweep(core: &Arc<Core>) -> Result<usize> {
         if may_recover(core, &intent) {
             let identity = identity(&intent);
             let line = Line::detached(core.store.clone(), identity);
-            settle(core, &line, &intent).await?;
+            if settle(core, &line, &intent).await? == Settled::Undone {
+                put_back(core, &intent).await;
+            }
             settled += 1;
         }
     }
     Ok(settled)
+}
+
+/// Restores what an undone operation left on its tables. The next writer would do it too, so a failure is
+/// only worth a line in the log.
+async fn put_back(core: &Arc<Core>, intent: &IntentDoc) {
+    let work = async {
+        let (line, _) = core.heads.head(&intent.branch.name).await?;
+        if line.identity.branch_id != intent.branch.branch_id {
+            return Ok(());
+        }
+        restore::restore(core, &line, &types_of(intent)).await
+    };
+    match Box::pin(work).await {
+        Ok(()) => {}
+        Err(e) if e.reason() == Reason::BranchNotFound => {}
+        Err(e) => tracing::warn!(
+            branch = intent.branch.name,
+            operation = intent.operation_id,
+            error = %e,
+            "the tables of an undone operation are put back by the next writer instead"
+        ),
+    }
 }
 
 fn identity(intent: &IntentDoc) -> BranchIdentity {
@@ -187,7 +214,7 @@ async fn observe_manifest(core: &Core, line: &Line, intent: &IntentDoc) -> Resul
 
 /// The commit that says an operation never happened. Its id follows from the operation, so that several
 /// recoverers would publish the same.
-fn undo_row(core: &Core, intent: &IntentDoc, view: &View) -> Result<ManifestRow> {
+pub(super) fn undo_row(core: &Core, intent: &IntentDoc, view: &View) -> Result<ManifestRow> {
     let head = view.snapshot.head();
     let version = intent.base.manifest_version.to_string();
     let commit = CommitInfo {
@@ -198,7 +225,7 @@ fn undo_row(core: &Core, intent: &IntentDoc, view: &View) -> Result<ManifestRow>
         created_at: core.now(),
         message: format!("undo of an interrupted {}", intent.label),
         request_id: String::new(),
-        operation: "recovery".to_string(),
+        operation: RECOVERY.to_string(),
         counts: Vec::new(),
         manifest_version: intent.base.manifest_version + 1,
         lance_branch: intent.branch.lance_branch.clone(),
@@ -206,17 +233,9 @@ fn undo_row(core: &Core, intent: &IntentDoc, view: &View) -> Result<ManifestRow>
     commit_row::encode(&commit, &CommitExtras::default())
 }
 
-#[derive(Serialize)]
-struct TableOutcome<'a> {
-    table_key: &'a str,
-    location: &'a str,
-    base_version: u64,
-    observed: &'static str,
-}
-
 /// Writes the record, then gives the claim up. In this order: a claim may outlive its record, not the
 /// other way round.
-async fn close(
+pub(super) async fn close(
     core: &Arc<Core>,
     intent: &IntentDoc,
     tables: &[(&EffectDoc, Observed)],
@@ -224,22 +243,21 @@ async fn close(
     decider: &str,
     settled: Settled,
 ) -> Result<Settled> {
-    let found: Vec<TableOutcome<'_>> = tables
+    let found = tables
         .iter()
-        .map(|(effect, observed)| TableOutcome {
-            table_key: &effect.table_key,
-            location: &effect.location,
+        .map(|(effect, observed)| RecoveredTable {
+            table_key: effect.table_key.clone(),
+            location: effect.location.clone(),
             base_version: effect.base_version,
             observed: match observed {
                 Observed::Nothing => "nothing",
                 Observed::Ours => "applied",
                 Observed::Other => "other",
-            },
+            }
+            .to_string(),
         })
         .collect();
-    let text = serde_json::to_string(&found)
-        .map_err(|e| Error::internal("a recovery record does not serialize").caused_by(e))?;
-    audit::record(core, intent, outcome, decider, text).await?;
+    audit::record(core, intent, outcome, decider, found).await?;
     core.intents.clear(&intent.claim_id()).await?;
     Ok(settled)
 }

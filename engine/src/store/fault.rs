@@ -58,6 +58,7 @@ impl std::fmt::Display for FaultStore {
 #[async_trait]
 impl ObjectStore for FaultStore {
     async fn put_opts(&self, path: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        self.plan.wait("PUT", path.as_ref()).await;
         let lost = self.plan.mutate(Call::Put, "PUT", path.as_ref())?;
         self.plan.wrote(path.as_ref(), payload.content_length());
         let done = self.inner.put_opts(path, payload, opts).await?;
@@ -90,6 +91,7 @@ impl ObjectStore for FaultStore {
                 let inner = inner.clone();
                 async move {
                     let path = location?;
+                    plan.wait("DELETE", path.as_ref()).await;
                     let lost = plan.mutate(Call::Delete, "DELETE", path.as_ref())?;
                     object_store::ObjectStoreExt::delete(&inner, &path).await?;
                     if lost { Err(dead()) } else { Ok(path) }
@@ -118,12 +120,14 @@ impl ObjectStore for FaultStore {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.plan.wait("COPY", to.as_ref()).await;
         let lost = self.plan.mutate(Call::Put, "COPY", to.as_ref())?;
         self.inner.copy_opts(from, to, options).await?;
         if lost { Err(dead()) } else { Ok(()) }
     }
 
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        self.plan.wait("RENAME", to.as_ref()).await;
         let lost = self.plan.mutate(Call::Put, "RENAME", to.as_ref())?;
         self.inner.rename_opts(from, to, options).await?;
         if lost { Err(dead()) } else { Ok(()) }
@@ -154,6 +158,7 @@ impl MultipartUpload for FaultUpload {
     }
 
     async fn complete(&mut self) -> Result<PutResult> {
+        self.plan.wait("PUT-COMPLETE", &self.path).await;
         let lost = self.plan.mutate(Call::Put, "PUT-COMPLETE", &self.path)?;
         let done = self.inner.complete().await?;
         if lost { Err(dead()) } else { Ok(done) }

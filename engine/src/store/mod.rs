@@ -8,6 +8,7 @@ pub mod lance;
 pub mod object_log;
 pub mod root;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use ::lance::session::Session;
@@ -25,12 +26,16 @@ use root::Root;
 pub struct Stores {
     session: Arc<Mutex<Arc<Session>>>,
     faults: Option<Arc<FaultPlan>>,
+    // Stores known to keep the conditions of writes.
+    mannered: Mannered,
 }
+
+type Mannered = Arc<Mutex<HashSet<String>>>;
 
 impl Stores {
     /// Fresh caches; every request of every store opened through it passes `faults`.
     pub fn new(faults: Option<Arc<FaultPlan>>) -> Self {
-        Self { session: Arc::new(Mutex::new(fresh_session())), faults }
+        Self { session: Arc::new(Mutex::new(fresh_session())), faults, mannered: Mannered::default() }
     }
 
     /// Starts new caches for what is opened from now on; what is open keeps its own. Their entries are
@@ -61,7 +66,8 @@ impl Stores {
             .await
             .map_err(lance::error::convert)?;
         let log = ObjectLog::new(os.inner.clone(), base.clone(), root.local_path());
-        Ok(Store { inner: Arc::new(Inner { root, session, params, base, os, log }) })
+        let mannered = self.mannered.clone();
+        Ok(Store { inner: Arc::new(Inner { root, session, params, base, os, log, mannered }) })
     }
 }
 
@@ -84,6 +90,7 @@ struct Inner {
     base: Path,
     os: Arc<ObjectStore>,
     log: ObjectLog,
+    mannered: Mannered,
 }
 
 impl Store {
@@ -95,6 +102,27 @@ impl Store {
     /// The small conditional documents under the root.
     pub fn log(&self) -> &ObjectLog {
         &self.inner.log
+    }
+
+    /// Checks, once per process and bucket, that the store keeps the conditions that commits rely on. Local
+    /// disk and memory are known to. `unique` names the document to try it with.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::StoreLacksConditionalPut`], with nothing left behind, or the store's.
+    pub async fn ensure_conditional(&self, unique: &str) -> Result<()> {
+        let Some(bucket) = self.inner.root.remote_store() else {
+            return Ok(());
+        };
+        let known = |set: &Mannered| set.lock().is_ok_and(|s| s.contains(bucket));
+        if known(&self.inner.mannered) {
+            return Ok(());
+        }
+        let name = crate::format::paths::probe(unique);
+        self.log().probe(&name).await.map_err(|e| e.with("root", self.inner.root.uri()))?;
+        if let Ok(mut set) = self.inner.mannered.lock() {
+            set.insert(bucket.to_string());
+        }
+        Ok(())
     }
 
     pub(in crate::store) fn session(&self) -> Arc<Session> {

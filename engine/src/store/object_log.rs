@@ -12,6 +12,7 @@ use futures::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
 
+use crate::error::redact::redact;
 use crate::error::{Error, Reason, Result};
 
 /// A document as read.
@@ -127,10 +128,51 @@ impl ObjectLog {
     /// # Errors
     /// The store's.
     pub async fn delete(&self, name: &str) -> Result<()> {
+        // Not between a replacement's look and its write, which would bring the document back.
+        let _lock = match &self.local {
+            Some(root) => Some(lock(root.clone()).await?),
+            None => None,
+        };
         match self.os.delete(&self.path(name)?).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(e) => Err(convert(e)),
         }
+    }
+
+    /// Checks that the store keeps the two conditions that commits rely on: it does not create what exists,
+    /// and does not replace what is no longer what was read. Writes one document named `name`, which nobody
+    /// else may use, and removes it.
+    ///
+    /// # Errors
+    /// [`Reason::StoreLacksConditionalPut`] if it ignores either, or the store's.
+    pub async fn probe(&self, name: &str) -> Result<()> {
+        let kept = self.keeps_conditions(name).await;
+        let removed = self.delete(name).await;
+        if kept? {
+            return removed;
+        }
+        Err(Error::new(
+            Reason::StoreLacksConditionalPut,
+            "the store ignores the conditions of writes (If-None-Match, If-Match): it would let two writers \
+             overwrite each other's commits. Nothing was changed; use a store that keeps them",
+        ))
+    }
+
+    async fn keeps_conditions(&self, name: &str) -> Result<bool> {
+        let bytes = |text: &'static str| Bytes::from_static(text.as_bytes());
+        if self.create_if_absent(name, bytes("first")).await? != Put::Done {
+            return Err(Error::internal(format!("the probe document {name:?} exists")));
+        }
+        if self.create_if_absent(name, bytes("second")).await? != Put::Refused {
+            return Ok(false);
+        }
+        let Some(first) = self.read(name).await? else {
+            return Ok(false);
+        };
+        if self.replace_if_match(name, &first, bytes("third")).await? != Put::Done {
+            return Ok(false);
+        }
+        Ok(self.replace_if_match(name, &first, bytes("fourth")).await? == Put::Refused)
     }
 
     /// The names of the documents directly or indirectly below `folder`, sorted, relative to it.
@@ -150,7 +192,7 @@ impl ObjectLog {
             .filter_map(|m| {
                 let parts: Vec<_> = m.location.prefix_match(&prefix)?.map(|p| p.as_ref().to_string()).collect();
                 let name = parts.join("/");
-                (!name.is_empty() && !name.ends_with(".lock")).then_some(name)
+                (!name.is_empty()).then_some(name)
             })
             .collect();
         names.sort();
@@ -165,12 +207,29 @@ fn content_tag(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// Keeps other processes and tasks from replacing or deleting documents of a local root until dropped.
+async fn lock(root: PathBuf) -> Result<std::fs::File> {
+    blocking(move || lock_now(&root)).await
+}
+
+/// The one file whose lock guards a local root's documents.
+const LOCK: &str = ".lock";
+
+/// Where a replacement is written before it takes its place. One is enough: the lock is held.
+const STAGED: &str = ".staged";
+
+fn lock_now(root: &std::path::Path) -> std::io::Result<std::fs::File> {
+    let folder = root.join(crate::format::paths::REFS);
+    std::fs::create_dir_all(&folder)?;
+    let file = std::fs::File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
+    file.lock()?;
+    Ok(file)
+}
+
 async fn replace_local(root: PathBuf, name: String, tag: Tag, bytes: Bytes) -> Result<Put> {
-    let work = move || -> std::io::Result<Put> {
-        let path = name.split('/').fold(root, |p, s| p.join(s));
-        let lock =
-            std::fs::File::options().create(true).truncate(false).write(true).open(path.with_extension("lock"))?;
-        lock.lock()?;
+    blocking(move || {
+        let path = name.split('/').fold(root.clone(), |p, s| p.join(s));
+        let _lock = lock_now(&root)?;
         let current = match std::fs::read(&path) {
             Ok(current) => current,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Put::Refused),
@@ -179,17 +238,21 @@ async fn replace_local(root: PathBuf, name: String, tag: Tag, bytes: Bytes) -> R
         if Tag::Content(content_tag(&current)) != tag {
             return Ok(Put::Refused);
         }
-        let staged = path.with_extension(format!("{}.tmp", std::process::id()));
+        let staged = root.join(crate::format::paths::REFS).join(STAGED);
         let mut file = std::fs::File::create(&staged)?;
         std::io::Write::write_all(&mut file, &bytes)?;
         // The rename must not become durable before the bytes it points at.
         file.sync_all()?;
         std::fs::rename(&staged, &path)?;
         Ok(Put::Done)
-    };
+    })
+    .await
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> std::io::Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|e| Error::internal("a document write was cancelled").caused_by(e))?
+        .map_err(|e| Error::internal("work on a document was cancelled").caused_by(e))?
         .map_err(|e| Error::new(Reason::StoreUnavailable, format!("the local disk failed: {e}")).caused_by(e))
 }
 
@@ -199,7 +262,7 @@ pub(in crate::store) fn convert(error: object_store::Error) -> Error {
             "the object store refused the credentials; check them and the bucket's policy".to_string()
         }
         object_store::Error::NotFound { path, .. } => format!("the object {path} is missing"),
-        other => format!("the object store failed: {}", first_line(&other.to_string())),
+        other => format!("the object store failed: {}", redact(&first_line(&other.to_string()))),
     };
     Error::new(Reason::StoreUnavailable, message).caused_by(error)
 }
@@ -207,3 +270,6 @@ pub(in crate::store) fn convert(error: object_store::Error) -> Error {
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(300).collect()
 }
+
+#[cfg(test)]
+mod tests;

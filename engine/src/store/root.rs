@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::{Error, Reason, Result};
 
 /// Schemes whose stores refuse to create what exists already, which every commit relies on.
-const SCHEMES: &[&str] = &["file", "s3", "memory", "shared-memory"];
+const SCHEMES: &[&str] = &["file", "s3", "gs", "az", "memory", "shared-memory"];
 
 /// A canonical root: absolute, no dot segments, no symbolic links, no trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +102,16 @@ impl Root {
         &self.uri
     }
 
+    /// The store's scheme and bucket, if it is a remote one whose manners are to be checked.
+    pub fn remote_store(&self) -> Option<&str> {
+        let (scheme, rest) = self.uri.split_once("://")?;
+        if matches!(scheme, "memory" | "shared-memory") {
+            return None;
+        }
+        let bucket = rest.split('/').next().unwrap_or_default();
+        self.uri.get(..scheme.len() + "://".len() + bucket.len())
+    }
+
     /// The folder of a local root.
     pub fn local_path(&self) -> Option<PathBuf> {
         self.local.clone()
@@ -161,6 +171,11 @@ mod tests {
     fn remote_roots_are_cleaned_and_bad_ones_refused() {
         let root = Root::parse("s3://bucket//a/./b/../c/").unwrap();
         assert_eq!(root.uri(), "s3://bucket/a/c");
+        assert_eq!(root.remote_store(), Some("s3://bucket"));
+        assert_eq!(Root::parse("az://container/x/g").unwrap().remote_store(), Some("az://container"));
+        for mannered in ["shared-memory://a/b", "/tmp/x"] {
+            assert_eq!(Root::parse(mannered).unwrap().remote_store(), None, "{mannered}");
+        }
         assert_eq!(root.dataset("nodes/x", Some("b")), "s3://bucket/a/c/nodes/x/tree/b");
         for (text, reason) in [
             ("ftp://x/y", Reason::UnsupportedScheme),

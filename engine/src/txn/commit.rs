@@ -58,7 +58,7 @@ pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOp
         if let Some(receipt) = answered(&line, &view, action.label(), options).await? {
             return Ok(Outcome::Committed(Box::new(receipt)));
         }
-        check_head(&view, options)?;
+        check_head(&line, &view, options).await?;
         let Some(prepared) = action.prepare(core, &view).await? else {
             return nothing(&line, &view).await;
         };
@@ -133,16 +133,20 @@ async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Q
             return Ok(Taken::Again(place));
         }
         if newest.snapshot.version != parent.snapshot.version {
-            check_head(&newest, &turn.options)?;
-            // Another attempt of the same request may have landed.
+            // Another attempt of the same request may have landed, and moved the head itself.
             if let Some(receipt) = answered(line, &newest, turn.label, &turn.options).await? {
                 return Ok(Taken::Committed(Box::new(receipt)));
             }
+            check_head(line, &newest, &turn.options).await?;
             parent = newest;
         }
         if let Some(changed) = changed_table(&prepared_on, &parent, &prepared) {
             return match on_change {
                 OnChange::Prepare => Ok(Taken::Again(place)),
+                // Only how its rows are stored has changed.
+                OnChange::Refuse if same_content(line, &parent, prepared_on.snapshot.head()).await? => {
+                    Ok(Taken::Again(place))
+                }
                 OnChange::Refuse => Err(read_set_changed(&changed, &parent)),
             };
         }
@@ -154,7 +158,7 @@ async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Q
         place = Queued { line: line.clone(), guard };
         match outcome? {
             TurnOutcome::Landed(commit) => {
-                let receipt = Receipt { commit, changed: true, replayed: false, steps: Vec::new() };
+                let receipt = Receipt { commit, changed: true, replayed: false, steps: Vec::new(), records: 0 };
                 return Ok(Taken::Committed(Box::new(receipt)));
             }
             TurnOutcome::Moved(back) => {
@@ -228,9 +232,17 @@ fn check_options(options: &WriteOptions) -> Result<()> {
     Ok(())
 }
 
-fn check_head(view: &View, options: &WriteOptions) -> Result<()> {
+/// Whether nothing but maintenance and recovery happened on a branch since `head`.
+async fn same_content(line: &Line, view: &View, head: &str) -> Result<bool> {
+    line.with_lineage(view, |l| l.same_content(head, view.snapshot.head())).await
+}
+
+async fn check_head(line: &Line, view: &View, options: &WriteOptions) -> Result<()> {
     let head = view.snapshot.head();
     if options.expected_head.is_empty() || options.expected_head == head {
+        return Ok(());
+    }
+    if same_content(line, view, &options.expected_head).await? {
         return Ok(());
     }
     Err(Error::new(
@@ -256,7 +268,7 @@ async fn answered(line: &Line, view: &View, label: &str, options: &WriteOptions)
         None => Ok(None),
         Some(commit) if commit.operation == label => {
             let commit = commit.as_ref().clone();
-            Ok(Some(Receipt { commit, changed: true, replayed: true, steps: Vec::new() }))
+            Ok(Some(Receipt { commit, changed: true, replayed: true, steps: Vec::new(), records: 0 }))
         }
         Some(commit) => Err(Error::new(
             Reason::RequestIdReused,
@@ -272,7 +284,7 @@ async fn answered(line: &Line, view: &View, label: &str, options: &WriteOptions)
 
 async fn nothing(line: &Line, view: &View) -> Result<Outcome> {
     let commit = head_commit(line, view).await?;
-    Ok(Outcome::Nothing(Box::new(Receipt { commit, changed: false, replayed: false, steps: Vec::new() })))
+    Ok(Outcome::Nothing(Box::new(Receipt { commit, changed: false, replayed: false, steps: Vec::new(), records: 0 })))
 }
 
 /// The commit at the head of a view.
@@ -297,6 +309,6 @@ impl Pause {
     async fn sleep(&mut self, core: &Core) {
         let ceiling = limits::CLAIM_POLL_MIN.saturating_mul(1 << self.rounds.min(6)).min(limits::CLAIM_POLL_MAX);
         self.rounds += 1;
-        tokio::time::sleep(id::jitter(core.options.ids.as_ref(), ceiling)).await;
+        core.options.clock.sleep(id::jitter(core.options.ids.as_ref(), ceiling)).await;
     }
 }

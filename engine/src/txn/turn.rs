@@ -76,6 +76,7 @@ async fn take(
         // Whether the claim stands is unknown, and what stands will be decided.
         Err(e) => return Err(recovery_required(&e, &intent)),
     }
+    let _lease = core.intents.keep_alive(&intent, &core.options.clock, core.options.claim_lease);
     match parent.has_successor().await {
         Ok(false) => {}
         Ok(true) => {

@@ -68,13 +68,18 @@ impl LoadSource {
 /// # Errors
 /// Every wrong record and every violation, with nothing changed.
 pub async fn load(core: &Arc<Core>, source: LoadSource, mode: LoadMode, options: &WriteOptions) -> Result<Receipt> {
-    let mut action = Load { source, mode };
-    Ok(commit::commit(core, &mut action, options).await?.into_receipt())
+    let mut action = Load { source, mode, records: 0 };
+    let mut receipt = commit::commit(core, &mut action, options).await?.into_receipt();
+    if !receipt.replayed {
+        receipt.records = action.records;
+    }
+    Ok(receipt)
 }
 
 struct Load {
     source: LoadSource,
     mode: LoadMode,
+    records: u64,
 }
 
 #[async_trait]
@@ -103,6 +108,7 @@ impl Action for Load {
             stream.take(batch).await?;
         }
         let stats = decoder.await.map_err(torn_down)??;
+        self.records = stats.records;
         let (prepared, violations) = stream.finish(&stats).await?;
         ensure_none(violations)?;
         Ok((!prepared.effects.is_empty()).then_some(prepared))

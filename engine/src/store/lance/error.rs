@@ -2,6 +2,7 @@
 
 use lance_core::Error as LanceError;
 
+use crate::error::redact::redact;
 use crate::error::{Error, Reason};
 
 /// Converts an error that has no more specific meaning where it arose.
@@ -14,7 +15,7 @@ pub(in crate::store) fn convert(error: LanceError) -> Error {
         _ => Reason::StoreUnavailable,
     };
     let text = error.to_string();
-    let short: String = text.lines().next().unwrap_or_default().chars().take(400).collect();
+    let short: String = redact(text.lines().next().unwrap_or_default()).chars().take(400).collect();
     let message = match reason {
         Reason::DataCorrupt => format!("stored data is damaged: {short}"),
         Reason::Internal => format!("the storage library refused the request: {short}"),

@@ -6,6 +6,7 @@
 
 mod blob;
 pub mod commit;
+pub mod compact;
 pub mod error;
 pub mod filter;
 mod handler;

@@ -90,6 +90,10 @@ impl GoneRows {
 }
 
 impl Staged {
+    pub(super) fn new(transaction: Transaction, rows_after: u64) -> Self {
+        Self { transaction, rows_after }
+    }
+
     /// The transaction's own id, by which it is recognised later.
     pub fn uuid(&self) -> &str {
         &self.transaction.uuid
