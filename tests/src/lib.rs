@@ -1,5 +1,8 @@
 //! Helpers shared by the test suite, the demo and the benchmark. Holds no test of its own.
 
+pub mod servers;
+pub mod soak;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and prints what it measured")]
 
 mod basics;
+mod clients;
 mod contention;
 mod counts;
-mod crash;
 mod disk;
 mod e2e;
+mod maintenance;
 mod model;
+mod object_stores;
 mod python;
+mod recoveries;
 mod types;
 mod wire;

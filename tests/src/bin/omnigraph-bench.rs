@@ -62,6 +62,7 @@ async fn run() -> Outcome<Table> {
     let bytes = generate(&file, nodes, edges)?;
     load(folder.path(), &file, nodes, edges, bytes, &mut table).await?;
     scans(folder.path(), &mut table).await?;
+    served(folder.path(), &mut table).await?;
     commits(folder.path(), &mut table).await?;
     Ok(table)
 }
@@ -109,7 +110,7 @@ async fn load(folder: &Path, file: &Path, nodes: u64, edges: u64, bytes: u64, ta
             "{:.2} s, {:.0} rows/s, {} MB resident at most",
             took.as_secs_f64(),
             (nodes + edges) as f64 / took.as_secs_f64(),
-            peak_mb()
+            peak_mb("self")
         ),
     );
     Ok(())
@@ -167,6 +168,55 @@ async fn scans(folder: &Path, table: &mut Table) -> Outcome {
     }
     server.shutdown().await?;
     Ok(())
+}
+
+/// A full scan of everything from a server in a process of its own, for the memory it takes there.
+async fn served(folder: &Path, table: &mut Table) -> Outcome {
+    let program = std::env::current_exe()?.with_file_name("omnigraph-server");
+    if !program.exists() {
+        table.row("full scan from a server's process", "not measured: omnigraph-server is not built beside this");
+        return Ok(());
+    }
+    let port_file = folder.join("port");
+    let mut server = std::process::Command::new(program)
+        .args(["--listen", "127.0.0.1:0", "--log", "warn", "--storage"])
+        .arg(folder)
+        .arg("--port-file")
+        .arg(&port_file)
+        .stdin(std::process::Stdio::null())
+        .spawn()?;
+    let scanned = scan_served(&port_file, server.id()).await;
+    server.kill()?;
+    server.wait()?;
+    let (rows, took, idle, peak) = scanned?;
+    table.row(
+        format!("full scan of {rows} rows from a server's process"),
+        format!("{:.0} ms, {peak} MB resident there at most, {idle} before", took.as_secs_f64() * 1e3),
+    );
+    Ok(())
+}
+
+async fn scan_served(port_file: &Path, pid: u32) -> Outcome<(usize, Duration, u64, u64)> {
+    let mut port = None;
+    for _ in 0..200 {
+        port = std::fs::read_to_string(port_file).ok().and_then(|text| text.trim().parse::<u16>().ok());
+        if port.is_some() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let port = port.ok_or("the server does not start")?;
+    let graph = Client::connect(format!("http://127.0.0.1:{port}")).await?.graph("big");
+    graph.info().await?;
+    let idle = peak_mb(&pid.to_string());
+    let (start, mut rows) = (Instant::now(), 0);
+    for ty in [TypeRef::node("Person"), TypeRef::edge("Knows")] {
+        let mut stream = graph.scan(ty).send().await?;
+        while let Some(batch) = stream.try_next().await? {
+            rows += batch.num_rows();
+        }
+    }
+    Ok((rows, start.elapsed(), idle, peak_mb(&pid.to_string())))
 }
 
 /// One-row commits on local disk, shallow and deep.
@@ -227,9 +277,9 @@ fn usage(folder: &Path) -> Outcome<(u64, u64)> {
     Ok((files, bytes))
 }
 
-/// The most memory this process ever had resident, where the system tells.
-fn peak_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// The most memory a process ever had resident, where the system tells.
+fn peak_mb(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) / 1024
 }

@@ -57,6 +57,12 @@ fn mixed() -> Vec<Change> {
     ]
 }
 
+/// Separates what is loaded as commits of their own.
+const THEN: &str = "then\n";
+
+/// Several fragments in two tables.
+const CRUMBS: &str = "{\"type\":\"Person\",\"data\":{\"slug\":\"a\"}}\nthen\n{\"type\":\"Person\",\"data\":{\"slug\":\"b\"}}\n{\"type\":\"Note\",\"data\":{\"id\":\"n\",\"text\":\"t\"}}\nthen\n{\"type\":\"Person\",\"data\":{\"slug\":\"c\"}}\n{\"type\":\"Note\",\"data\":{\"id\":\"m\",\"text\":\"t\"}}\n";
+
 const SEED: &str = "{\"type\":\"Person\",\"data\":{\"slug\":\"a\"}}\n{\"type\":\"Person\",\"data\":{\"slug\":\"b\"}}\n{\"edge\":\"Knows\",\"from\":\"a\",\"to\":\"b\"}\n";
 
 fn cases() -> Vec<Case> {
@@ -98,6 +104,12 @@ fn cases() -> Vec<Case> {
             run: step!(g => async move { load(g, "b", LoadMode::Merge, &(person("a", 5) + &person("z", 6))).await }),
         },
         Case {
+            name: "optimize",
+            before: CRUMBS,
+            branch: "main",
+            run: step!(g => async move { g.optimize("main", 2).await }),
+        },
+        Case {
             name: "branch create",
             before: SEED,
             branch: "new",
@@ -123,8 +135,8 @@ async fn state(graph: &Graph, branch: &str) -> Option<Vec<String>> {
 
 async fn prepare(case: &Case, root: &str) -> Graph {
     let graph = create(&engine(), root, SOCIAL).await.unwrap();
-    if !case.before.is_empty() {
-        load(&graph, "main", LoadMode::Append, case.before).await.unwrap();
+    for text in case.before.split(THEN).filter(|text| !text.is_empty()) {
+        load(&graph, "main", LoadMode::Append, text).await.unwrap();
     }
     if case.branch == "b" {
         graph.create_branch("b", &head("main"), &Actor::default()).await.unwrap();
@@ -145,17 +157,58 @@ fn anonymous(state: Option<Vec<String>>) -> Option<Vec<String>> {
     })
 }
 
-async fn survivors(case: &Case, k: u64, lands: bool) -> bool {
-    let root = memory_root("crash");
+/// What an operation may leave, found once per case: the state without it and the state with it.
+struct Reference {
+    before: Option<Vec<String>>,
+    after: Option<Vec<String>>,
+}
+
+async fn reference(case: &Case) -> Reference {
+    let root = memory_root("cut-reference");
+    let graph = prepare(case, &root).await;
+    let before = anonymous(state(&graph, case.branch).await);
+    (case.run)(&graph).await.unwrap();
+    let after = anonymous(state(&graph, case.branch).await);
+    engine().remove(&root).await.unwrap();
+    Reference { before, after }
+}
+
+/// A place to die: at which mutating call, and whether that call still reaches the store.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    at: u64,
+    lands: bool,
+}
+
+/// Where a first process and then its recoverer died.
+#[derive(Clone, Copy, Debug)]
+struct Cuts {
+    first: Cut,
+    second: Option<Cut>,
+}
+
+/// Interrupts an operation, perhaps its recovery too, and checks what a last process finds. Tells whether
+/// the first and the second death happened at all.
+async fn survivors(case: &Case, reference: &Reference, cuts: Cuts) -> (bool, bool) {
+    let root = memory_root("cut");
     let witness = prepare(case, &root).await;
-    let before = anonymous(state(&witness, case.branch).await);
     let plan = FaultPlan::counting();
     let victim = engine_with(&plan).open(&root, Access::ReadWrite).await.unwrap();
-    plan.die_at(k, lands);
+    plan.die_at(cuts.first.at, cuts.first.lands);
     let outcome = (case.run)(&victim).await;
     let died = plan.fired();
     plan.die();
-    let label = format!("{} dies at call {k}, landed: {lands}, outcome: {outcome:?}", case.name);
+    let label = format!("{}: {cuts:?}, outcome: {outcome:?}", case.name);
+    let mut died_again = false;
+    if let Some(second) = cuts.second {
+        let plan = FaultPlan::counting();
+        plan.die_at(second.at, second.lands);
+        // It may fail or be done before it dies.
+        let opened = engine_with(&plan).open(&root, Access::ReadWrite).await;
+        died_again = plan.fired();
+        assert!(opened.is_ok() || died_again, "{label}: {opened:?}");
+        plan.die();
+    }
     // A process that comes later recovers by opening.
     let later = engine().open(&root, Access::ReadWrite).await.unwrap_or_else(|e| panic!("{label}: {e}"));
     let report = later.verify().await.unwrap();
@@ -163,15 +216,13 @@ async fn survivors(case: &Case, k: u64, lands: bool) -> bool {
     assert_eq!(report.pending, 0, "{label}");
     let after = anonymous(state(&later, case.branch).await);
     if outcome.is_ok() {
-        assert_ne!(after, before, "{label}: an acknowledged operation is lost");
+        assert_eq!(after, reference.after, "{label}: an acknowledged operation is lost");
     }
-    let reference = {
-        let root = memory_root("crash-reference");
-        let graph = prepare(case, &root).await;
-        (case.run)(&graph).await.unwrap();
-        anonymous(state(&graph, case.branch).await)
-    };
-    assert!(after == before || after == reference, "{label}: half visible: {after:#?}");
+    assert!(after == reference.before || after == reference.after, "{label}: half visible: {after:#?}");
+    // Putting tables back is an operation of its own, which may be interrupted as well.
+    let record = later.recoveries().await.unwrap();
+    let own = record.iter().filter(|r| r.label != "recovery").count();
+    assert!(own <= 1, "{label}: recorded more than once: {record:?}");
     // The process that watched all along sees the same and goes on without being opened again.
     assert_eq!(anonymous(state(&witness, case.branch).await), after, "{label}");
     load(&witness, "main", LoadMode::Merge, &person("next", 1))
@@ -182,35 +233,81 @@ async fn survivors(case: &Case, k: u64, lands: bool) -> bool {
             .await
             .unwrap_or_else(|e| panic!("{label}: next write: {e}"));
     }
-    if after == before && case.branch != "new" {
+    if after == reference.before && case.branch != "new" {
         // What did not happen can be done now.
         (case.run)(&witness).await.unwrap_or_else(|e| panic!("{label}: again: {e}"));
     }
     let report = witness.verify().await.unwrap();
     assert!(report.is_clean(), "{label}: {:#?}", report.problems);
-    died
+    engine().remove(&root).await.unwrap();
+    (died, died_again)
 }
 
-async fn sweep(case: &Case, lands: bool) -> u64 {
-    let mut k = 0;
-    while survivors(case, k, lands).await {
-        k += 1;
-        assert!(k < 200, "{} makes too many calls", case.name);
-    }
-    k
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_call_of_every_write_can_be_the_last() {
+/// Every place to die in one operation, and for each every place to die in its recovery.
+async fn sweep(case: &Case, in_recovery: bool) -> u64 {
+    let reference = reference(case).await;
     let mut points = 0;
-    for case in cases() {
-        for lands in [false, true] {
-            let calls = sweep(&case, lands).await;
-            assert!(calls > 0, "{} makes no call", case.name);
-            points += calls;
+    for lands in [false, true] {
+        for at in 0.. {
+            let first = Cut { at, lands };
+            assert!(at < 200, "{} makes too many calls", case.name);
+            if !in_recovery {
+                if !survivors(case, &reference, Cuts { first, second: None }).await.0 {
+                    break;
+                }
+                points += 1;
+                continue;
+            }
+            let mut died = true;
+            for second_lands in [false, true] {
+                for at in 0.. {
+                    let second = Some(Cut { at, lands: second_lands });
+                    let (first_died, second_died) = survivors(case, &reference, Cuts { first, second }).await;
+                    died = first_died;
+                    if !second_died {
+                        break;
+                    }
+                    points += 1;
+                }
+            }
+            if !died {
+                break;
+            }
         }
     }
-    println!("crash points explored: {points}");
+    points
+}
+
+/// Cases are independent of each other: each runs on a thread of its own, as many at once as can.
+fn sweep_all(in_recovery: bool) -> u64 {
+    let left = std::sync::Mutex::new(cases());
+    let points = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                loop {
+                    let Some(case) = left.lock().unwrap().pop() else { return };
+                    let found = runtime.block_on(sweep(&case, in_recovery));
+                    assert!(found > 0 || in_recovery, "{} makes no call", case.name);
+                    points.fetch_add(found, std::sync::atomic::Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    points.into_inner()
+}
+
+#[test]
+fn every_call_of_every_write_can_be_the_last() {
+    println!("crash points explored: {}", sweep_all(false));
+}
+
+#[test]
+fn every_call_of_every_recovery_can_be_the_last() {
+    let points = sweep_all(true);
+    assert!(points > 0);
+    println!("crash points in recoveries explored: {points}");
 }
 
 #[tokio::test]
