@@ -83,6 +83,8 @@ pub struct FaultPlan {
     once: AtomicBool,
     dead: AtomicBool,
     armed: AtomicBool,
+    gone: AtomicBool,
+    died: tokio::sync::Notify,
     trace: std::sync::Mutex<Option<Vec<String>>>,
     gate: std::sync::Mutex<Option<Arc<dyn Gate>>>,
 }
@@ -116,6 +118,25 @@ impl FaultPlan {
     /// Whether the planned failure has happened.
     pub fn fired(&self) -> bool {
         self.dead.load(Ordering::SeqCst)
+    }
+
+    /// Returns once the planned failure has happened and its call, if it was to land, has landed. What the
+    /// process does after that reaches no store, so nobody has to wait for it.
+    pub async fn death(&self) {
+        loop {
+            let died = self.died.notified();
+            if self.gone.load(Ordering::SeqCst) {
+                return;
+            }
+            died.await;
+        }
+    }
+
+    /// The planned call is over: it landed and its reply is lost, or it never reached the store.
+    pub(crate) fn lost(&self) -> Dead {
+        self.gone.store(true, Ordering::SeqCst);
+        self.died.notify_waiters();
+        Dead
     }
 
     /// Fails every call from now on.
@@ -204,7 +225,7 @@ impl FaultPlan {
         }
         if self.armed.load(Ordering::SeqCst) && self.fuse.fetch_sub(1, Ordering::SeqCst) == 0 {
             self.dead.store(true, Ordering::SeqCst);
-            return if self.lands.load(Ordering::SeqCst) { Ok(true) } else { Err(Dead) };
+            return if self.lands.load(Ordering::SeqCst) { Ok(true) } else { Err(self.lost()) };
         }
         Ok(false)
     }

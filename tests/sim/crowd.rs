@@ -256,14 +256,15 @@ async fn run(seed: u64) -> (String, BTreeMap<&'static str, u64>) {
         let dies = !deaths.is_empty() && rng.usize(0..MORTALITY) == 0;
         let from = if dies { deaths } else { moves };
         let choice = from[rng.usize(0..from.len())];
-        stage.take(choice);
+        stage.take(choice).await;
         steps += 1;
         told.lock().unwrap().closing = steps >= STEPS;
         assert!(steps < 20 * STEPS, "the crowd does not go home: seed {seed}\n{}", stage.trace());
         if choice.is_death() {
             let number = choice.actor();
-            let task = std::mem::replace(&mut tasks[number], tokio::spawn(async {}));
-            task.await.unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+            // Gone for good before another takes its place.
+            tasks[number].abort();
+            let _ = (&mut tasks[number]).await;
             stage.reborn(number);
             tasks[number] = born(number, &stage, &root, &told, seed_of_lives + lives, lease);
             lives += 1;

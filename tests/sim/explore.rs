@@ -38,6 +38,8 @@ pub(crate) struct Scenario {
     pub(crate) seed: &'static str,
     pub(crate) branches: &'static [&'static str],
     pub(crate) roles: &'static [Role],
+    /// Whether the actors have hardly anything in common, so that most orders say the same.
+    pub(crate) independent: bool,
     /// What must hold at the end beside what holds always.
     pub(crate) check: fn(&Ending) -> std::result::Result<(), String>,
 }
@@ -162,11 +164,18 @@ async fn perform(scenario: &Scenario, bounds: Bounds, beginning: &[Choice]) -> R
         }));
     }
     let run = direct(&stage, bounds, beginning).await;
+    let died = |i: usize| run.taken.iter().any(|c| c.is_death() && c.actor() == i);
+    let dead: Vec<bool> = (0..scenario.roles.len()).map(died).collect();
     let mut outcomes = Vec::new();
-    for actor in actors {
-        outcomes.push(actor.await.unwrap_or_else(|e| panic!("{}: {e}\n{}", scenario.name, stage.trace())));
+    for (actor, dead) in actors.into_iter().zip(&dead) {
+        if *dead {
+            // Nobody hears from it any more.
+            actor.abort();
+            outcomes.push(Err(Error::internal("the process died")));
+        } else {
+            outcomes.push(actor.await.unwrap_or_else(|e| panic!("{}: {e}\n{}", scenario.name, stage.trace())));
+        }
     }
-    let dead = (0..scenario.roles.len()).map(|i| run.taken.iter().any(|c| c.is_death() && c.actor() == i)).collect();
     let story = || format!("{}, {bounds:?}, choices {:?}:\n{}", scenario.name, run.taken, stage.trace());
     let ending = Ending { outcomes, dead, contents: BTreeMap::new() };
     conclude(scenario, &root, &witness, ending).await.unwrap_or_else(|e| panic!("{e}\n{}", story()));
@@ -210,7 +219,7 @@ async fn direct(stage: &Stage, bounds: Bounds, beginning: &[Choice]) -> Run {
         run.taken.push(choice);
         run.offered.push(offered);
         assert!(run.taken.len() < 2_000, "a run does not end:\n{}", stage.trace());
-        stage.take(choice);
+        stage.take(choice).await;
     }
     run
 }

@@ -7,4 +7,5 @@ mod crowd;
 mod cuts;
 mod explore;
 mod pairs;
+mod protocol;
 mod stage;

@@ -190,8 +190,19 @@ impl Stage {
         out
     }
 
-    /// Does one of them.
-    pub(crate) fn take(&self, choice: Choice) {
+    /// Does one of them. An actor that dies is gone when this returns, whatever is left of its work.
+    pub(crate) async fn take(&self, choice: Choice) {
+        self.let_go(choice);
+        if choice.is_death() {
+            let actor = choice.actor();
+            if tokio::time::timeout(PATIENCE, self.plans[actor].death()).await.is_err() {
+                panic!("an actor does not die:\n{}", self.trace());
+            }
+            self.scene().actors[actor].done = true;
+        }
+    }
+
+    fn let_go(&self, choice: Choice) {
         let actor = choice.actor();
         match choice {
             Choice::Die(_) => self.plans[actor].die_at(0, false),

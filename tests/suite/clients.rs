@@ -267,4 +267,10 @@ async fn an_unreadable_intent_blocks_nobody_for_longer_than_a_lease() {
     let report = g.verify().await.unwrap();
     assert!(report.is_clean() && report.pending == 0, "{report:#?}");
     assert_eq!(reads(&g, "main").await, 2);
+    // One whose turn is decided already blocks nobody, and goes with the next look.
+    store.log().create_if_absent(&garbled, "no intent at all".into()).await.unwrap();
+    load(&g, "main", Mode::Append, &person("z", 1)).await.unwrap();
+    assert_eq!(g.verify().await.unwrap().pending, 1);
+    g.recover().await.unwrap();
+    assert_eq!(g.verify().await.unwrap().pending, 0);
 }

@@ -51,12 +51,15 @@ pub async fn meet(core: &Arc<Core>, line: &Arc<Line>, claim: &str) -> Result<()>
     let mut wait = limits::CLAIM_POLL_MIN;
     loop {
         core.options.clock.sleep(id::jitter(core.options.ids.as_ref(), wait)).await;
-        match core.intents.read(claim).await? {
-            None => return Ok(()),
-            Some(now) if now.operation_id != intent.operation_id || may_recover(core, &now) => {
+        match core.intents.read(claim).await {
+            Ok(None) => return Ok(()),
+            Ok(Some(now)) if now.operation_id != intent.operation_id || may_recover(core, &now) => {
                 return Ok(());
             }
-            Some(_) => wait = (wait * 2).min(limits::CLAIM_POLL_MAX),
+            // It was damaged meanwhile: that is another case.
+            Err(e) if e.reason() == Reason::DataCorrupt => return Ok(()),
+            Err(e) => return Err(e),
+            Ok(Some(_)) => wait = (wait * 2).min(limits::CLAIM_POLL_MAX),
         }
     }
 }
@@ -69,8 +72,8 @@ pub fn may_recover(core: &Core, intent: &IntentDoc) -> bool {
     process::look_up(&intent.writer) == Holder::Gone || core.now() >= intent.writer.lease_until
 }
 
-/// Decides every interrupted operation that may be decided. An intent nobody can read is logged and left:
-/// it concerns only the branch it would name.
+/// Decides every interrupted operation that may be decided. An intent nobody can read is left to the next
+/// writer of the branch whose turn it holds, or removed if it holds none.
 ///
 /// # Errors
 /// The store's.
@@ -80,8 +83,13 @@ pub async fn sweep(core: &Arc<Core>) -> Result<usize> {
         let intent = match core.intents.read(&claim).await {
             Ok(Some(intent)) => intent,
             Ok(None) => continue,
-            Err(e) if matches!(e.reason(), Reason::DataCorrupt | Reason::StorageStampTooNew) => {
+            Err(e) if e.reason() == Reason::DataCorrupt => {
                 tracing::error!(claim, error = %e, "an intent is unreadable");
+                unreadable::forget(core, &claim).await?;
+                continue;
+            }
+            Err(e) if e.reason() == Reason::StorageStampTooNew => {
+                tracing::error!(claim, error = %e, "an intent was written by a newer release");
                 continue;
             }
             Err(e) => return Err(e),

@@ -12,7 +12,7 @@ use crate::format::intent_json::{BaseDoc, BranchDoc, IntentDoc};
 use crate::format::paths;
 use crate::manifest::heads::Line;
 use crate::manifest::publish::{Published, publish};
-use crate::manifest::{View, resolve};
+use crate::manifest::{BranchIdentity, View, branches, resolve};
 use crate::txn::Core;
 
 /// What is written for what only the intent knew.
@@ -49,6 +49,24 @@ pub(super) async fn meet(core: &Arc<Core>, line: &Arc<Line>, claim: &str) -> Res
         sweep::close(core, &undone, &[], "rolled_back", &decider, sweep::Settled::Undone).await?;
     }
     Ok(())
+}
+
+/// Removes a claim that holds no live branch's next turn: whatever it was for is decided.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn forget(core: &Arc<Core>, claim: &str) -> Result<()> {
+    let mut lines = vec![BranchIdentity::main()];
+    lines.extend(branches::list(&core.store).await?.iter().map(|entry| entry.identity()));
+    for identity in lines {
+        if let Some(view) = resolve::newest(&core.store, &identity).await?
+            && paths::claim_id(&identity.branch_id, view.snapshot.version) == claim
+        {
+            return Ok(());
+        }
+    }
+    tracing::warn!(claim, "an unreadable intent that blocks nobody was removed");
+    core.intents.clear(claim).await
 }
 
 /// What is known of the operation.

@@ -17,12 +17,8 @@ use crate::failpoint::{Call, Dead, FaultPlan};
 
 impl From<Dead> for object_store::Error {
     fn from(_: Dead) -> Self {
-        dead()
+        Self::Generic { store: "fault", source: "injected failure".into() }
     }
-}
-
-fn dead() -> object_store::Error {
-    object_store::Error::Generic { store: "fault", source: "injected failure".into() }
 }
 
 /// Installs a plan on every store it wraps.
@@ -61,8 +57,8 @@ impl ObjectStore for FaultStore {
         self.plan.wait("PUT", path.as_ref()).await;
         let lost = self.plan.mutate(Call::Put, "PUT", path.as_ref())?;
         self.plan.wrote(path.as_ref(), payload.content_length());
-        let done = self.inner.put_opts(path, payload, opts).await?;
-        if lost { Err(dead()) } else { Ok(done) }
+        let done = self.inner.put_opts(path, payload, opts).await;
+        if lost { Err(self.plan.lost().into()) } else { done }
     }
 
     async fn put_multipart_opts(&self, path: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
@@ -93,8 +89,8 @@ impl ObjectStore for FaultStore {
                     let path = location?;
                     plan.wait("DELETE", path.as_ref()).await;
                     let lost = plan.mutate(Call::Delete, "DELETE", path.as_ref())?;
-                    object_store::ObjectStoreExt::delete(&inner, &path).await?;
-                    if lost { Err(dead()) } else { Ok(path) }
+                    let done = object_store::ObjectStoreExt::delete(&inner, &path).await;
+                    if lost { Err(plan.lost().into()) } else { done.map(|()| path) }
                 }
             })
             .boxed()
@@ -122,15 +118,15 @@ impl ObjectStore for FaultStore {
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
         self.plan.wait("COPY", to.as_ref()).await;
         let lost = self.plan.mutate(Call::Put, "COPY", to.as_ref())?;
-        self.inner.copy_opts(from, to, options).await?;
-        if lost { Err(dead()) } else { Ok(()) }
+        let done = self.inner.copy_opts(from, to, options).await;
+        if lost { Err(self.plan.lost().into()) } else { done }
     }
 
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
         self.plan.wait("RENAME", to.as_ref()).await;
         let lost = self.plan.mutate(Call::Put, "RENAME", to.as_ref())?;
-        self.inner.rename_opts(from, to, options).await?;
-        if lost { Err(dead()) } else { Ok(()) }
+        let done = self.inner.rename_opts(from, to, options).await;
+        if lost { Err(self.plan.lost().into()) } else { done }
     }
 }
 
@@ -148,9 +144,10 @@ impl MultipartUpload for FaultUpload {
             Ok(lost) => {
                 self.plan.wrote(&self.path, data.content_length());
                 let part = self.inner.put_part(data);
+                let plan = self.plan.clone();
                 Box::pin(async move {
-                    part.await?;
-                    if lost { Err(dead()) } else { Ok(()) }
+                    let done = part.await;
+                    if lost { Err(plan.lost().into()) } else { done }
                 })
             }
             Err(e) => Box::pin(async move { Err(e.into()) }),
@@ -160,8 +157,8 @@ impl MultipartUpload for FaultUpload {
     async fn complete(&mut self) -> Result<PutResult> {
         self.plan.wait("PUT-COMPLETE", &self.path).await;
         let lost = self.plan.mutate(Call::Put, "PUT-COMPLETE", &self.path)?;
-        let done = self.inner.complete().await?;
-        if lost { Err(dead()) } else { Ok(done) }
+        let done = self.inner.complete().await;
+        if lost { Err(self.plan.lost().into()) } else { done }
     }
 
     async fn abort(&mut self) -> Result<()> {

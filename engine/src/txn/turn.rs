@@ -91,6 +91,7 @@ async fn take(
     let tables = match apply(core, line, parent, prepared.effects, &intent, turn).await {
         Ok(Applied::All(tables)) => tables,
         Ok(Applied::GivenUp(outcome)) => return Ok(*outcome),
+        Ok(Applied::Decided) => return Ok(TurnOutcome::Landed(commit)),
         Err(e) => {
             drop(running);
             return after_failure(core, line, &intent, e, commit).await;
@@ -125,6 +126,8 @@ enum Applied {
     All(Vec<(Table, Option<Landed>)>),
     /// A table stood ahead, so the operation was undone.
     GivenUp(Box<TurnOutcome>),
+    /// Somebody found every effect there and published for us.
+    Decided,
 }
 
 /// Commits every effect strictly, in table-key order.
@@ -149,7 +152,10 @@ async fn apply(
         match effect.base.commit(&core.store, staged).await? {
             Committed::Landed(table) => tables.push((table, effect.landed)),
             Committed::Taken => {
-                sweep::settle(core, line, intent).await.map_err(|e| recovery_required(&e, intent))?;
+                match sweep::settle(core, line, intent).await.map_err(|e| recovery_required(&e, intent))? {
+                    Settled::Committed => return Ok(Applied::Decided),
+                    Settled::Undone => {}
+                }
                 let ahead = if turn.restores { TurnOutcome::AheadWhileRestoring } else { TurnOutcome::Ahead(types) };
                 return Ok(Applied::GivenUp(Box::new(ahead)));
             }
