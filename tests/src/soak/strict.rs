@@ -26,6 +26,9 @@ pub(crate) const OPENING: i64 = 1_000;
 /// What they hold together, always.
 const TOTAL: i64 = ACCOUNTS as i64 * OPENING;
 
+/// Recoveries that may have come between two commits.
+const MAX_RECOVERIES_BETWEEN: usize = 16;
+
 /// The id of an account.
 pub(crate) fn account(n: usize) -> String {
     format!("account-{n}")
@@ -147,8 +150,30 @@ impl Strict {
         let receipt = write.settle(self.at, |graph| update(graph, head.to_string(), request.clone())).await?;
         let parent = receipt.parents.first().cloned().unwrap_or_default();
         let what = || format!("{request} was to follow {head} and follows {parent}");
-        self.place.ledger.expect(parent == head, what);
+        self.place.ledger.expect(self.follows(&parent, head).await, what);
         Some(receipt)
+    }
+
+    /// Whether a commit is `head` or follows it with nothing in between but recoveries, which change no content.
+    async fn follows(&self, commit: &str, head: &str) -> bool {
+        let mut at = commit.to_string();
+        for _ in 0..MAX_RECOVERIES_BETWEEN {
+            if at == head {
+                return true;
+            }
+            let look = |graph: Graph| {
+                let selector = Selector::Commit(at.clone());
+                async move { graph.commit(selector).await }
+            };
+            match read(&self.place, self.at, "following parents", look).await {
+                Some(found) if found.operation == "recovery" => {
+                    at = found.parents.into_iter().next().unwrap_or_default()
+                }
+                // A server that does not answer is noted elsewhere.
+                found => return found.is_none(),
+            }
+        }
+        false
     }
 
     fn check_sum(&self, accounts: &BTreeMap<String, i64>, at: &str) {
