@@ -16,6 +16,11 @@ pub trait Clock: Debug + Send + Sync {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         tokio::time::sleep(duration).boxed()
     }
+
+    /// Waits between two rounds of work that nobody waits for, such as renewing a lease.
+    fn pace(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        tokio::time::sleep(duration).boxed()
+    }
 }
 
 /// The machine's clock.

@@ -356,7 +356,7 @@ fn a_crowd_never_loses_money_or_entries() {
             });
         }
     });
-    println!("{runs} crowds: {:?}", totals.into_inner().unwrap());
+    crate::tell(&format!("{runs} crowds: {:?}", totals.into_inner().unwrap()));
 }
 
 #[test]

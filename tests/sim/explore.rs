@@ -38,7 +38,7 @@ pub(crate) struct Scenario {
     pub(crate) seed: &'static str,
     pub(crate) branches: &'static [&'static str],
     pub(crate) roles: &'static [Role],
-    /// Whether the actors have hardly anything in common, so that most orders say the same.
+    /// Whether the actors have no table in common, so that most orders say the same.
     pub(crate) independent: bool,
     /// What must hold at the end beside what holds always.
     pub(crate) check: fn(&Ending) -> std::result::Result<(), String>,

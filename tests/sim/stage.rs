@@ -282,6 +282,11 @@ impl Clock for StageClock {
         self.stage.scene().now
     }
 
+    /// Nothing happens in the background, which would depend on how fast the machine is.
+    fn pace(&self, _: Duration) -> BoxFuture<'static, ()> {
+        futures::future::pending().boxed()
+    }
+
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         if self.stage.plans[self.actor].fired() {
             return futures::future::ready(()).boxed();

@@ -37,8 +37,7 @@ impl IntentLog {
         let (claim, operation) = (intent.claim_id(), intent.operation_id.clone());
         let task = tokio::spawn(async move {
             loop {
-                // Not the injected wait: nobody waits for this one.
-                tokio::time::sleep(pace).await;
+                clock.pace(pace).await;
                 let until = clock.now_micros().saturating_add(i64::try_from(lease.as_micros()).unwrap_or(i64::MAX));
                 match log.renew(&claim, &operation, until).await {
                     Ok(true) => {}
