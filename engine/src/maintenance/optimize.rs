@@ -218,20 +218,16 @@ impl Optimize {
         let staged = match fits {
             Some(staged) => Some(staged),
             None => {
-                known.rounds += 1;
+                // Only work that was in vain counts; a table that has nothing to rewrite may be asked any number of times.
+                known.rounds += u32::from(known.compacted.is_some());
+                if known.rounds > limits::MAX_COMPACTION_ROUNDS {
+                    return Ok((known, None));
+                }
                 known.compacted = base.compact().await?;
                 known.compacted.as_ref().and_then(|c| base.stage_compacted(c))
             }
         };
-        let effect = staged.map(|staged| Effect {
-            type_ref: pin.type_ref.clone(),
-            base,
-            staged,
-            fork_from: None,
-            create: false,
-            landed: None,
-        });
-        Ok((known, effect))
+        Ok((known, staged.map(|staged| Effect::in_place(pin.type_ref.clone(), base, staged))))
     }
 
     /// The statistics, with the versions that stand now.

@@ -70,14 +70,7 @@ impl Action for Restore {
             }
             ensure_abandoned(core, type_ref, at, &newest).await?;
             let staged = newest.stage_restore(at.version, pin.rows);
-            prepared.effects.push(Effect {
-                type_ref: type_ref.clone(),
-                base: newest,
-                staged,
-                fork_from: None,
-                create: false,
-                landed: None,
-            });
+            prepared.effects.push(Effect::in_place(type_ref.clone(), newest, staged));
         }
         Ok((!prepared.effects.is_empty()).then_some(prepared))
     }

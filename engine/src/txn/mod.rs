@@ -97,6 +97,13 @@ pub struct Effect {
     pub landed: Option<Landed>,
 }
 
+impl Effect {
+    /// A change on a line of the table that exists already, of which nobody needs to be told.
+    pub fn in_place(type_ref: TypeRef, base: Table, staged: Staged) -> Self {
+        Self { type_ref, base, staged, fork_from: None, create: false, landed: None }
+    }
+}
+
 impl std::fmt::Debug for Effect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Effect").field("type", &self.type_ref).field("base", self.base.at()).finish_non_exhaustive()

@@ -4,8 +4,11 @@
 //! own first. With stable row ids nothing refers to fragment ids, so one version replaces the fragments.
 //! Content, row ids and the versions rows were made and changed in stay what they were.
 
+use std::collections::HashMap;
+
 use ::lance::dataset::optimize::{CompactionOptions, plan_compaction};
 use ::lance::dataset::transaction::{Operation, RewriteGroup, TransactionBuilder};
+use lance_table::format::Fragment;
 
 use super::stage::Staged;
 use super::{Table, error};
@@ -56,12 +59,10 @@ impl Table {
     /// The transaction that puts rewritten fragments in place on top of this version; `None` if it does not
     /// have those they replace, or rows of them were deleted since.
     pub fn stage_compacted(&self, compacted: &Compacted) -> Option<Staged> {
-        let present = self.dataset.fragments();
-        let old = compacted.groups.iter().flat_map(|g| &g.old_fragments);
-        for fragment in old {
-            if !present.iter().any(|f| f == fragment) {
-                return None;
-            }
+        let present: HashMap<u64, &Fragment> = self.dataset.fragments().iter().map(|f| (f.id, f)).collect();
+        let mut old = compacted.groups.iter().flat_map(|g| &g.old_fragments);
+        if !old.all(|fragment| present.get(&fragment.id).is_some_and(|f| *f == fragment)) {
+            return None;
         }
         let operation = Operation::Rewrite {
             groups: compacted.groups.clone(),
