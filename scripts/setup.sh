@@ -22,8 +22,10 @@ has pkg-config || missing+=(pkg-config)
 has protoc && protoc_works || missing+=(protobuf-compiler libprotobuf-dev)
 has python3 || missing+=(python3)
 has python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3-venv)
-# Some of the object stores that the tests run.
-has node && has npm || missing+=(nodejs npm)
+# Some of the object stores that the tests run; `setup.sh tests` asks for it.
+if [ "${1:-}" = tests ]; then
+    has node && has npm || missing+=(nodejs npm)
+fi
 
 if ! has cargo; then
     echo "setup: cargo is missing; install Rust (the version is in Cargo.toml, rust-version)" >&2
