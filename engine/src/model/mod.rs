@@ -6,6 +6,7 @@ pub mod branch;
 pub mod change;
 pub mod commit;
 pub mod entity;
+pub mod index;
 pub mod key;
 pub mod predicate;
 pub mod schema;
@@ -16,6 +17,7 @@ pub use branch::BranchInfo;
 pub use change::{Change, EdgePolicy, EntityWrite, LoadMode, Target, WriteOptions};
 pub use commit::{Actor, CommitInfo, Receipt, StepResult, TypeCounts};
 pub use entity::{Entity, EntityKind, TypeRef};
+pub use index::{IndexDecl, IndexKind, IndexMethod, IndexStatus, Metric, WantedIndex};
 pub use predicate::{CompareOp, OrderBy, Predicate};
 pub use schema::{
     Annotation, Cardinality, CheckConstraint, Endpoints, EntityType, InterfaceType, Property, PropertyType,

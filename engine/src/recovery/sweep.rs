@@ -183,21 +183,24 @@ fn commit_of(rows: &[ManifestRow]) -> String {
     rows.last().map(|r| r.object_id.clone()).unwrap_or_default()
 }
 
+/// What stands where each table's changes belong: the first that is not there, if any is missing.
 async fn observe_tables<'a>(core: &Core, intent: &'a IntentDoc) -> Result<Vec<(&'a EffectDoc, Observed)>> {
     let mut out = Vec::with_capacity(intent.tables.len());
     for effect in &intent.tables {
-        let at = TableAt {
-            location: effect.location.clone(),
-            branch: effect.lance_branch.clone(),
-            version: effect.base_version + 1,
-        };
-        let observed = match core.store.open_table(&at).await? {
-            None => Observed::Nothing,
-            Some(table) => match table.standing().await? {
-                Some(standing) if effect.effects.contains(&standing.uuid) => Observed::Ours,
-                _ => Observed::Other,
-            },
-        };
+        let mut observed = Observed::Ours;
+        for (version, uuid) in (effect.base_version + 1..).zip(&effect.effects) {
+            let at = TableAt { location: effect.location.clone(), branch: effect.lance_branch.clone(), version };
+            observed = match core.store.open_table(&at).await? {
+                None => Observed::Nothing,
+                Some(table) => match table.standing().await? {
+                    Some(standing) if standing.uuid == *uuid => Observed::Ours,
+                    _ => Observed::Other,
+                },
+            };
+            if observed != Observed::Ours {
+                break;
+            }
+        }
         out.push((effect, observed));
     }
     Ok(out)

@@ -186,7 +186,7 @@ fn changed_table(prepared_on: &View, parent: &View, prepared: &Prepared) -> Opti
     if prepared_on.snapshot.version == parent.snapshot.version {
         return None;
     }
-    let written = prepared.effects.iter().map(|e| &e.type_ref);
+    let written = prepared.effects.iter().map(|e| &e.type_ref).chain(prepared.pins.iter().map(|p| &p.type_ref));
     let touched = written.chain(&prepared.reads);
     for type_ref in touched {
         let before = prepared_on.snapshot.pin(type_ref).ok();

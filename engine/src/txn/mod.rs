@@ -68,6 +68,8 @@ pub enum OnChange {
 pub struct Prepared {
     /// What happens to each table.
     pub effects: Vec<Effect>,
+    /// Table versions to publish that stand already. No version is made for them.
+    pub pins: Vec<PinMove>,
     /// Tables that must not change before it takes effect, beside those it writes.
     pub reads: Vec<TypeRef>,
     /// What it changes, for the commit and the receipt.
@@ -76,6 +78,17 @@ pub struct Prepared {
     pub rows: Vec<ManifestRow>,
     /// What the commit's row says beside the commit.
     pub extras: CommitExtras,
+}
+
+/// A version of a table that is there and becomes the published one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinMove {
+    /// The type.
+    pub type_ref: TypeRef,
+    /// The version.
+    pub at: TableAt,
+    /// Rows it holds.
+    pub rows: u64,
 }
 
 /// Called with the version that holds a change, once it is published.
@@ -89,6 +102,8 @@ pub struct Effect {
     pub base: Table,
     /// The change, not committed.
     pub staged: Staged,
+    /// Further changes, each a version of its own on top of the one before.
+    pub then: Vec<Staged>,
     /// Where a fork made for this change came from.
     pub fork_from: Option<TableAt>,
     /// Whether the dataset was made for this change.
@@ -100,7 +115,22 @@ pub struct Effect {
 impl Effect {
     /// A change on a line of the table that exists already, of which nobody needs to be told.
     pub fn in_place(type_ref: TypeRef, base: Table, staged: Staged) -> Self {
-        Self { type_ref, base, staged, fork_from: None, create: false, landed: None }
+        Self { type_ref, base, staged, then: Vec::new(), fork_from: None, create: false, landed: None }
+    }
+
+    /// Every change in order.
+    pub fn changes(&self) -> impl Iterator<Item = &Staged> {
+        std::iter::once(&self.staged).chain(&self.then)
+    }
+
+    /// The version that holds all of them.
+    fn last_version(&self) -> u64 {
+        self.base.version() + 1 + self.then.len() as u64
+    }
+
+    /// Rows once all of them are committed.
+    fn rows_after(&self) -> u64 {
+        self.then.last().unwrap_or(&self.staged).rows_after()
     }
 }
 

@@ -147,19 +147,23 @@ async fn apply(
     let types: Vec<TypeRef> = effects.iter().map(|e| e.type_ref.clone()).collect();
     let mut tables = Vec::with_capacity(effects.len());
     for effect in effects {
-        let mut staged = effect.staged;
-        staged.set_properties(properties.clone());
-        match effect.base.commit(&core.store, staged).await? {
-            Committed::Landed(table) => tables.push((table, effect.landed)),
-            Committed::Taken => {
-                match sweep::settle(core, line, intent).await.map_err(|e| recovery_required(&e, intent))? {
-                    Settled::Committed => return Ok(Applied::Decided),
-                    Settled::Undone => {}
+        let mut table = effect.base;
+        for mut staged in std::iter::once(effect.staged).chain(effect.then) {
+            staged.set_properties(properties.clone());
+            match table.commit(&core.store, staged).await? {
+                Committed::Landed(next) => table = next,
+                Committed::Taken => {
+                    match sweep::settle(core, line, intent).await.map_err(|e| recovery_required(&e, intent))? {
+                        Settled::Committed => return Ok(Applied::Decided),
+                        Settled::Undone => {}
+                    }
+                    let ahead =
+                        if turn.restores { TurnOutcome::AheadWhileRestoring } else { TurnOutcome::Ahead(types) };
+                    return Ok(Applied::GivenUp(Box::new(ahead)));
                 }
-                let ahead = if turn.restores { TurnOutcome::AheadWhileRestoring } else { TurnOutcome::Ahead(types) };
-                return Ok(Applied::GivenUp(Box::new(ahead)));
             }
         }
+        tables.push((table, effect.landed));
     }
     Ok(Applied::All(tables))
 }
@@ -233,10 +237,13 @@ fn intent(
 ) -> Result<IntentDoc> {
     let tables = prepared.effects.iter().map(effect_doc).collect();
     let mut rows: Vec<ManifestRow> = prepared.rows.clone();
+    let on = line.identity.lance_branch.as_deref();
     for effect in &prepared.effects {
-        let at = TableAt { version: effect.base.version() + 1, ..effect.base.at().clone() };
-        let line = line.identity.lance_branch.as_deref();
-        rows.push(version_row(&effect.type_ref, &at, effect.staged.rows_after(), &commit.id, line)?);
+        let at = TableAt { version: effect.last_version(), ..effect.base.at().clone() };
+        rows.push(version_row(&effect.type_ref, &at, effect.rows_after(), &commit.id, on)?);
+    }
+    for pin in &prepared.pins {
+        rows.push(version_row(&pin.type_ref, &pin.at, pin.rows, &commit.id, on)?);
     }
     rows.push(commit_row::encode(commit, &prepared.extras)?);
     Ok(IntentDoc {
@@ -266,6 +273,6 @@ fn effect_doc(effect: &Effect) -> EffectDoc {
         fork_from: effect.fork_from.as_ref().map(|f| ForkDoc { lance_branch: f.branch.clone(), version: f.version }),
         create: effect.create,
         base_version: at.version,
-        effects: vec![effect.staged.uuid().to_string()],
+        effects: effect.changes().map(|staged| staged.uuid().to_string()).collect(),
     }
 }

@@ -65,6 +65,7 @@ async fn stage_type(core: &Core, view: &View, work: TypeWork) -> Result<(Effect,
         base: target.base,
         fork_from: target.fork_from,
         create: target.create,
+        then: Vec::new(),
         landed: Some(landed),
     };
     Ok((effect, counts))

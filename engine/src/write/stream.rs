@@ -215,6 +215,7 @@ impl TypeLoad {
             base: target.base,
             fork_from: target.fork_from,
             create: target.create,
+            then: Vec::new(),
             landed: Some(Box::new(move |after| {
                 for (index, added) in followers {
                     probe::advance(&index, &before, after, &keys, &added);

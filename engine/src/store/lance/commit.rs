@@ -22,7 +22,9 @@ impl Table {
     ///
     /// # Errors
     /// The store's: whether the commit landed is then unknown until the version is read.
-    pub async fn commit(&self, store: &Store, staged: Staged) -> Result<Committed> {
+    pub async fn commit(&self, store: &Store, mut staged: Staged) -> Result<Committed> {
+        // The second of two changes was staged before the version it goes on top of existed.
+        staged.transaction.read_version = self.version();
         let result = CommitBuilder::new(self.dataset.clone())
             .with_max_retries(1)
             .with_skip_auto_cleanup(true)
