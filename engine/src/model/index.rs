@@ -166,7 +166,7 @@ pub fn wanted(ty: &EntityType) -> Vec<WantedIndex> {
         let Some(method) = method(kind, &property.ty) else { continue };
         let name = index_name(property, method);
         if out.iter().all(|w| w.name != name) {
-            out.push(WantedIndex { name, column: column.clone(), method, metric: metric.unwrap_or_default() });
+            out.push(WantedIndex { name, column: column.to_string(), method, metric: metric.unwrap_or_default() });
         }
     }
     out

@@ -1,6 +1,7 @@
 //! The declared shape of a graph. Data and look-ups; parsing and checking live in `schema`.
 
 use super::entity::{EntityKind, TypeRef};
+use super::index::IndexDecl;
 use super::value::Value;
 
 /// Every type of a graph, in declaration order.
@@ -19,8 +20,8 @@ pub struct InterfaceType {
     pub name: String,
     /// Its properties; an implementing type has them too.
     pub properties: Vec<Property>,
-    /// Columns to index, each entry one index.
-    pub indexes: Vec<Vec<String>>,
+    /// Indexes that should exist.
+    pub indexes: Vec<IndexDecl>,
     /// For people.
     pub description: String,
     /// What this release does not interpret, kept as given.
@@ -44,8 +45,8 @@ pub struct EntityType {
     pub key: Vec<String>,
     /// Tuples of columns that must be unique; nulls are exempt. May name `src` and `dst` on edges.
     pub unique: Vec<Vec<String>>,
-    /// Columns to index, each entry one index.
-    pub indexes: Vec<Vec<String>>,
+    /// Indexes that should exist.
+    pub indexes: Vec<IndexDecl>,
     /// Value ranges.
     pub ranges: Vec<RangeConstraint>,
     /// Text patterns.
