@@ -89,7 +89,8 @@ check-format: venv ## the part of check that compiles nothing
 	'$(BUF_BIN)' format -d --exit-code
 
 bench: setup ## measure, in a release build
-	cargo run --release --locked -p omnigraph-tests --bin omnigraph-bench -- $(ARGS)
+	cargo build --release --locked --workspace --bins
+	'$(TARGET)/release/omnigraph-bench' $(ARGS)
 
 fmt: venv ## format Rust and the contract
 	cargo fmt --all

@@ -1,20 +1,25 @@
 //! The commands. Each is a file: its flags, and what it does with a target. Shared meaning is elsewhere.
 
 mod branch;
+mod cleanup;
 mod commit;
 mod completion;
 mod export;
 mod get;
 mod graph;
+mod index;
 mod init;
 mod load;
 mod mutate;
 mod neighbors;
 mod optimize;
 mod recoveries;
+mod repair;
 mod scan;
 mod schema;
+mod search;
 mod snapshot;
+mod stats;
 mod unavailable;
 mod verify;
 mod version;
@@ -38,6 +43,8 @@ pub(crate) enum Command {
     Get(get::Get),
     /// Show rows of one type
     Scan(scan::Scan),
+    /// Show what is near a vector, or answers some words
+    Search(search::Search),
     /// Show what is near some nodes
     Neighbors(neighbors::Neighbors),
     /// Write a whole version as JSONL that load reads
@@ -60,15 +67,20 @@ pub(crate) enum Command {
     Tag(Unavailable),
     /// Check every invariant of a graph in files
     Verify(verify::Verify),
+    /// Show what the tables of a graph take
+    Stats(stats::Stats),
+    /// Look at indexes
+    #[command(subcommand)]
+    Index(index::Index),
     /// Look at what became of interrupted operations
     #[command(subcommand)]
     Recoveries(recoveries::Recoveries),
     /// Rewrite small fragments of a graph in files into fewer large ones
     Optimize(optimize::Optimize),
-    /// Examine and settle drift (not available in this release)
-    Repair(Unavailable),
-    /// Remove versions nobody needs (not available in this release)
-    Cleanup(Unavailable),
+    /// Examine and settle drift of a graph in files
+    Repair(repair::Repair),
+    /// Remove old states of a graph in files, and what nothing refers to
+    Cleanup(cleanup::Cleanup),
     /// Print a completion script for a shell
     Completion(completion::Completion),
     /// Show the release and the storage format it serves
@@ -84,6 +96,7 @@ impl Command {
             Self::Mutate(command) => command.run(context).await,
             Self::Get(command) => command.run(context).await,
             Self::Scan(command) => command.run(context).await,
+            Self::Search(command) => command.run(context).await,
             Self::Neighbors(command) => command.run(context).await,
             Self::Export(command) => command.run(context).await,
             Self::Snapshot(command) => command.run(context).await,
@@ -92,13 +105,15 @@ impl Command {
             Self::Schema(command) => command.run(context).await,
             Self::Graph(command) => command.run(context).await,
             Self::Verify(command) => command.run(context).await,
+            Self::Stats(command) => command.run(context).await,
+            Self::Index(command) => command.run(context).await,
             Self::Recoveries(command) => command.run(context).await,
             Self::Optimize(command) => command.run(context).await,
             Self::Completion(command) => command.run(),
             Self::Version(command) => command.run(context),
             Self::Tag(command) => command.run("tag"),
-            Self::Repair(command) => command.run("repair"),
-            Self::Cleanup(command) => command.run("cleanup"),
+            Self::Repair(command) => command.run(context).await,
+            Self::Cleanup(command) => command.run(context).await,
         }
     }
 }

@@ -1,11 +1,14 @@
 //! The only place that writes to the terminal. Answers go to stdout and nothing else does; notes, questions,
 //! progress and errors go to stderr.
 
+pub(crate) mod cleanup;
 pub(crate) mod note;
 pub(crate) mod progress;
+pub(crate) mod repair;
 pub(crate) mod rows;
 pub(crate) mod shape;
 pub(crate) mod table;
+pub(crate) mod upkeep;
 
 use std::io::{self, Write};
 

@@ -6,15 +6,18 @@ mod embedded;
 mod reader;
 mod recovery;
 mod remote;
+mod upkeep;
 
 pub(crate) use reader::{Reader, Rows};
 pub(crate) use recovery::Recovery;
+pub(crate) use upkeep::{Index, Indexes};
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use omnigraph_client::Client;
 use omnigraph_engine::data::{Compression, InputFormat};
+use omnigraph_engine::maintenance::stats::GraphStats;
 use omnigraph_engine::model::{
     Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Receipt, Schema, TypeCounts, TypeRef, WriteOptions,
 };
@@ -234,6 +237,16 @@ impl Target {
             Self::Remote(target) if recovery::is_whole(word) => target.recovery(word).await,
             _ => recovery::one_of(self.recoveries(None, usize::MAX).await?, word),
         }
+    }
+
+    /// What the tables of some branches take, or of all if none is named, and how the graph is.
+    pub(crate) async fn stats(&self, branches: Vec<String>) -> Result<GraphStats> {
+        either!(self, target => target.stats(branches).await)
+    }
+
+    /// How far the indexes of a version are.
+    pub(crate) async fn index_status(&self, selector: &ReadSelector) -> Result<Indexes> {
+        either!(self, target => target.index_status(selector).await)
     }
 
     /// The graph as a whole.

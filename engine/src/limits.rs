@@ -151,3 +151,96 @@ pub const MAX_VERIFIED_VERSIONS: u64 = 1_000;
 
 /// Problems a check lists for one table. More are counted, not listed.
 pub const MAX_TABLE_PROBLEMS: usize = 20;
+
+/// Vectors a property must have before they are indexed: fewer are compared one by one as fast.
+pub const MIN_INDEXED_VECTORS: u64 = 1_000;
+
+/// Vectors up to which the index is a graph of all of them, which finds more; beyond it, they are quantised.
+pub const MAX_HNSW_VECTORS: u64 = 1_000_000;
+
+/// Parts an index is made of before they are merged into one.
+pub const MAX_INDEX_SEGMENTS: usize = 4;
+
+/// Fragment ids a compaction leaves to writers that add rows while it rewrites.
+pub const FRAGMENT_ID_DISTANCE: u64 = 4_096;
+
+/// Files of one dataset that are told apart when its space is measured: each takes about 100 bytes of memory.
+pub const MAX_LISTED_FILES: usize = 10_000_000;
+
+/// How long a read of a branch's head goes on before it is announced to cleanups. Most reads are shorter and cost
+/// no request for it.
+pub const READ_LEASE_AFTER: Duration = Duration::from_secs(1);
+
+/// How long an announcement counts. It is renewed three times as often and honoured for as long again after its end,
+/// so neither a slow store nor clocks that differ a little end a read.
+pub const READ_LEASE: Duration = Duration::from_secs(30);
+
+/// How long a state stays after the branch has moved on, whatever a cleanup is told: reads and writes that began on
+/// it may still be at work and nobody knows of them yet. Twice the length of a reader's lease.
+pub const RETENTION_GRACE: Duration = Duration::from_secs(60);
+
+/// How long something that nothing refers to is left alone: a writer may have made it and not yet published what
+/// refers to it.
+pub const ORPHAN_GRACE: Duration = Duration::from_secs(60 * 60);
+
+/// How long a row of the recovery log stays at least, so that somebody can still look.
+pub const RECOVERY_LOG_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Objects of one folder that are deleted at once.
+pub const DELETES_AT_ONCE: usize = 16;
+
+/// How often a cleanup looks again because branches were made meanwhile.
+pub const MAX_CLEANUP_LOOKS: u32 = 8;
+
+/// Hits of one search. They are ranked in memory whole; more belongs in a scan.
+pub const MAX_SEARCH_RESULTS: u64 = 10_000;
+
+/// Candidates each ranking gives to a search by both, for each hit asked for: a row that neither ranks so high does
+/// not come high in both.
+pub const FUSION_DEPTH_FACTOR: u64 = 4;
+
+/// Candidates each ranking gives to a search by both at least, so that few hits are chosen well, too.
+pub const MIN_FUSION_DEPTH: u64 = 100;
+
+/// Bytes in the text of a search: a longer one is a document, not a question.
+pub const MAX_SEARCH_TEXT_BYTES: usize = 16 * 1024;
+
+/// Different words of one search: every one is looked up on its own.
+pub const MAX_SEARCH_WORDS: usize = 256;
+
+/// Properties one search looks for words in: every one is read on its own.
+pub const MAX_SEARCH_PROPERTIES: usize = 64;
+
+/// Places where one search may find its words. Each takes about 40 bytes of memory until all are known.
+pub const MAX_WORD_HITS: usize = 32 * 1024 * 1024;
+
+/// Batches of one search whose vectors or words are compared at the same time.
+pub const SEARCH_TASKS: usize = 4;
+
+/// Nodes of a graph of vectors that a search keeps looking around, so that at least 95 of 100 nearest ones are found
+/// also where vectors have hundreds of dimensions and no clusters.
+pub const VECTOR_SEARCH_BREADTH: usize = 2_000;
+
+/// Candidates for each hit that an index of lightly rounded vectors proposes, to be compared exactly.
+pub const VECTOR_CANDIDATES: usize = 4;
+
+/// Candidates for each hit that an index of strongly compressed vectors proposes, to be compared exactly.
+pub const COMPRESSED_VECTOR_CANDIDATES: usize = 32;
+
+/// Candidates that an index proposes at least, however few hits are wanted.
+pub const MIN_VECTOR_CANDIDATES: usize = 100;
+
+/// Groups of vectors that a search looks into at least, if the index has groups.
+pub const MIN_VECTOR_PROBES: usize = 64;
+
+/// The part of all groups of vectors that a search looks into: one of so many.
+pub const VECTOR_PROBE_SHARE: usize = 8;
+
+/// Bytes of the parts of text indexes kept in memory for each graph: words, and lengths of texts.
+pub const TEXT_INDEX_CACHE_BYTES: u64 = 128 * 1024 * 1024;
+
+/// How often a repair looks again at tables that were written while it looked at them.
+pub const MAX_REPAIR_LOOKS: u32 = 8;
+
+/// Operations listed for one table that stands ahead of what is published. More are counted by its versions, not listed.
+pub const MAX_LISTED_OPERATIONS: usize = 100;

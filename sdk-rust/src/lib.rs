@@ -60,6 +60,7 @@ mod export;
 mod graphs;
 mod id;
 mod load;
+mod maintenance;
 mod mutate;
 mod neighbors;
 mod predicate;
@@ -69,6 +70,7 @@ mod recoveries;
 mod retry;
 mod scan;
 mod schema;
+mod search;
 mod selector;
 mod time;
 mod upload;
@@ -85,6 +87,9 @@ pub use export::{Export, ExportRead};
 pub use graphs::{GraphInfo, GraphState, GraphSummary, Snapshot, SnapshotRead, TableSnapshot, TableVersion};
 pub use id::fresh_request_id;
 pub use load::{Compression, Load, LoadFormat, LoadMode, LoadSource, Loaded};
+pub use maintenance::{
+    GraphStats, IndexMethod, IndexMetric, IndexStatus, IndexStatusRead, Indexes, SpaceTotals, StatsRead, TableSpace,
+};
 pub use mutate::{EdgePolicy, EntityWrite, Mutated, Mutation, OperationResult, Target, edge, node};
 pub use neighbors::{Direction, Neighbor, Neighborhood, NeighborsRead};
 pub use predicate::{Predicate, Prop, prop};
@@ -94,6 +99,7 @@ pub use recoveries::{RecoveredTable, Recovery, RecoveryOutcome, TableFound};
 pub use retry::RetryPolicy;
 pub use scan::{Batches, Scan, ScanPlan};
 pub use schema::{SchemaInfo, SchemaRead};
+pub use search::{Hit, Search, SearchResults};
 pub use selector::Selector;
 pub use value::Value;
 

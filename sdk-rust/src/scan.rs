@@ -36,6 +36,7 @@ pub struct Scan {
     limit: u64,
     max_endpoints: u32,
     parallelism: usize,
+    search: Option<wire::Search>,
 }
 
 impl Scan {
@@ -89,7 +90,7 @@ impl Scan {
     /// # Errors
     /// The version, the type or a column does not exist, or the condition does not fit.
     pub async fn plan(self) -> Result<ScanPlan> {
-        let ordered = !self.order_by.is_empty();
+        let ordered = !self.order_by.is_empty() || self.search.is_some();
         let command = wire::ScanCommand {
             graph: self.graph.id,
             selector: Some(self.selector.into()),
@@ -101,6 +102,7 @@ impl Scan {
             limit: self.limit,
             max_endpoints: self.max_endpoints,
             required_features: Vec::new(),
+            search: self.search,
         };
         let core = self.graph.core;
         let ask = descriptor(&command)?;
@@ -122,6 +124,12 @@ impl Scan {
     /// As [`Scan::plan`].
     pub async fn send(self) -> Result<Batches> {
         Ok(self.plan().await?.read())
+    }
+
+    /// Only the hits of a search, in its order.
+    pub(crate) fn searching(mut self, search: wire::Search) -> Self {
+        self.search = Some(search);
+        self
     }
 
     fn ordered(mut self, property: String, descending: bool) -> Self {
@@ -269,6 +277,7 @@ impl Graph {
             limit: 0,
             max_endpoints: 0,
             parallelism: self.core.settings.scan_parallelism,
+            search: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! * Every rpc validates, converts, calls the engine and converts back. Nothing is decided here that two
 //!   servers over one storage could decide differently: servers have no state that matters.
 //! * Around every call: a request id, a line of the log, the token, limits, the caller's deadline.
+//! * On the same port `GET /metrics`, over plain HTTP, for a Prometheus server.
 //!
 //! # What it is not
 //! It knows neither the storage nor how anything is stored, keeps no sessions, and has no rights beyond one
@@ -34,6 +35,7 @@ pub mod error;
 mod flight;
 pub mod health;
 pub mod limits;
+pub mod metrics;
 pub mod middleware;
 pub mod page;
 mod rpc;

@@ -104,3 +104,23 @@ pub const MAX_FLIGHT_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes that may be under way on a stream before its receiver says that it has taken some. Bounds what a
 /// slow reader keeps in memory.
 pub const STREAM_WINDOW_BYTES: u32 = 2 * 1024 * 1024;
+
+/// How long a measurement of the graphs is shown before another one is made: however often metrics are read, the
+/// store is not listed more often.
+pub const STATS_FRESH: Duration = Duration::from_secs(30);
+
+/// How long a reader of metrics waits for a measurement before it is shown the one before. Prometheus gives up after
+/// 10 seconds.
+pub const STATS_WAIT: Duration = Duration::from_secs(5);
+
+/// How long one measurement of all graphs may take.
+pub const STATS_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Graphs that are measured at once.
+pub const LOOKS_AT_ONCE: usize = 2;
+
+/// Readers of metrics at once: each gets a page of its own in memory.
+pub const MAX_SCRAPES: usize = 4;
+
+/// Tables of branches that metrics show, about ten samples each.
+pub const MAX_METRIC_TABLES: usize = 10_000;

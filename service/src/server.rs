@@ -23,10 +23,13 @@ use crate::config::Config;
 use crate::error::StartError;
 use crate::health::Health;
 use crate::limits::{KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT, MAX_FLIGHT_MESSAGE_BYTES, STREAM_WINDOW_BYTES};
+use crate::metrics::Metrics;
 use crate::middleware::Around;
 use crate::middleware::auth::RequireToken;
+use crate::middleware::count::CountCalls;
 use crate::middleware::deadline::HonourDeadline;
 use crate::middleware::limits::LimitCalls;
+use crate::middleware::plain::PlainHttp;
 use crate::middleware::request_id::NameCalls;
 use crate::middleware::trace::TraceCalls;
 use crate::middleware::whole::WholeUploads;
@@ -141,16 +144,22 @@ async fn run(
     plan: Plan,
     stop: CancellationToken,
 ) -> Result<(), StartError> {
+    let metrics = Metrics::new(plan.state.clone());
+    let token = RequireToken(config.token);
     let around = ServiceBuilder::new()
         .layer(Around(NameCalls::new(options.clock, options.ids)))
+        .layer(Around(PlainHttp::new(metrics.clone(), token.clone())))
+        .layer(Around(CountCalls(metrics.calls().clone())))
         .layer(Around(TraceCalls))
-        .layer(Around(RequireToken(config.token)))
+        .layer(Around(token))
         .layer(Around(LimitCalls::new(config.max_calls)))
         .layer(Around(HonourDeadline))
         .layer(Around(WholeUploads))
         .into_inner();
     let refused = plan.refuse.clone();
     let serving = tonic::transport::Server::builder()
+        // For those who read the metrics; rpcs over it are refused.
+        .accept_http1(true)
         .max_concurrent_streams(config.max_streams)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(STREAM_WINDOW_BYTES * 4)

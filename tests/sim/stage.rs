@@ -259,7 +259,9 @@ struct StageGate {
 /// Whether the order of a call among those of others can matter: files with names that nobody else uses are
 /// written whenever their writer likes.
 fn is_shared(path: &str) -> bool {
-    path.contains("/_versions/") || path.contains("/__recovery/") || path.contains("g/_refs/")
+    // A scratch version has a random number, and a name that says so.
+    let scratch = path.rsplit('/').next().is_some_and(|file| file.starts_with('d'));
+    path.contains("/_versions/") && !scratch || path.contains("/__recovery/") || path.contains("g/_refs/")
 }
 
 impl Gate for StageGate {

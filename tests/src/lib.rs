@@ -1,5 +1,6 @@
 //! Helpers shared by the test suite, the demo and the benchmark. Holds no test of its own.
 
+pub mod bench;
 pub mod servers;
 pub mod soak;
 

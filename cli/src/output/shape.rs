@@ -4,7 +4,8 @@
 use omnigraph_engine::maintenance::optimize::OptimizeReport;
 use omnigraph_engine::maintenance::verify::VerifyReport;
 use omnigraph_engine::model::{
-    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, ReadSelector, Schema, TypeCounts, TypeRef,
+    BranchInfo, CommitInfo, Entity, EntityKind, EntityType, IndexDecl, Metric, ReadSelector, Schema, TypeCounts,
+    TypeRef,
 };
 use omnigraph_engine::read::neighbors::Neighborhood;
 use serde_json::{Map, Value as Json, json};
@@ -194,9 +195,19 @@ pub(crate) fn schema(commit: &str, source: &str, schema: &Schema) -> Json {
             "to": ty.endpoints.as_ref().map(|ends| &ends.to),
             "key": ty.key,
             "properties": properties.collect::<Vec<_>>(),
+            "indexes": ty.indexes.iter().map(index).collect::<Vec<_>>(),
         })
     });
     json!({"commit": commit, "source": source, "types": types.collect::<Vec<_>>()})
+}
+
+/// A declared index. No kind: whatever suits its columns; no metric: the default.
+fn index(index: &IndexDecl) -> Json {
+    json!({
+        "columns": index.columns,
+        "kind": some(index.kind.as_str()),
+        "metric": index.metric.map(Metric::as_str),
+    })
 }
 
 /// What a check found.
@@ -274,6 +285,23 @@ mod tests {
     use super::*;
     use omnigraph_engine::model::Value;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn a_schema_lists_its_indexes() {
+        let source =
+            r#"node A { a: String @index @index(kind="text") v: Vector(2) @index(metric="dot") @index(v, a) }"#;
+        let read = omnigraph_engine::schema::parse(source).unwrap();
+        let shown = schema("c", source, &read);
+        assert_eq!(
+            shown["types"][0]["indexes"],
+            json!([
+                {"columns": ["a"], "kind": null, "metric": null},
+                {"columns": ["a"], "kind": "text", "metric": null},
+                {"columns": ["v"], "kind": null, "metric": "dot"},
+                {"columns": ["v", "a"], "kind": null, "metric": null},
+            ])
+        );
+    }
 
     #[test]
     fn an_entity_has_the_form_of_a_record() {

@@ -29,7 +29,8 @@ pub(crate) fn with_heads<H: Into<String>>(heads: impl IntoIterator<Item = H>) ->
     table
 }
 
-fn to_the_right(table: &mut Table, columns: &[usize]) {
+/// Sets columns of numbers to the right.
+pub(crate) fn to_the_right(table: &mut Table, columns: &[usize]) {
     for column in columns {
         if let Some(column) = table.column_mut(*column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -37,7 +38,8 @@ fn to_the_right(table: &mut Table, columns: &[usize]) {
     }
 }
 
-fn cell(text: &str) -> String {
+/// A text as a cell shows it.
+pub(crate) fn cell(text: &str) -> String {
     shown(text, CELL)
 }
 

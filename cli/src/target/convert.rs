@@ -8,11 +8,12 @@ use omnigraph_engine::data::{Compression, InputFormat};
 use omnigraph_engine::format::recovery_row::RecoveredTable;
 use omnigraph_engine::model::branch::MAIN;
 use omnigraph_engine::model::{
-    Actor, BranchInfo, Change, CommitInfo, CompareOp, EdgePolicy, Entity, EntityKind, EntityWrite, LoadMode, Predicate,
-    ReadSelector, Target, TypeCounts, TypeRef, Value,
+    Actor, BranchInfo, Change, CommitInfo, CompareOp, EdgePolicy, Entity, EntityKind, EntityWrite, LoadMode, Metric,
+    Predicate, ReadSelector, Target, TypeCounts, TypeRef, Value,
 };
 use omnigraph_engine::read::neighbors::{Direction, Neighborhood, NeighborsQuery};
 use omnigraph_engine::read::scan::ScanRequest;
+use omnigraph_engine::read::search::SearchRequest;
 
 use super::recovery::Recovery;
 use super::{About, Outcome};
@@ -231,6 +232,28 @@ pub(super) fn scan_out(graph: &client::Graph, request: &ScanRequest) -> Result<c
         Some(0) => Err(Failure::usage("--limit 0 asks for nothing; leave it out for all rows")),
         Some(rows) => Ok(scan.limit(rows)),
         None => Ok(scan),
+    }
+}
+
+pub(super) fn search_out(graph: &client::Graph, request: &SearchRequest) -> client::Search {
+    // More than fits is more than is allowed, and is refused as such.
+    let limit = u32::try_from(request.limit).unwrap_or(u32::MAX);
+    let mut search = graph.search(type_out(&request.type_ref)).columns(&request.columns).limit(limit);
+    if let Some(vector) = &request.vector {
+        search = search.nearest(&vector.property, vector.query.as_slice());
+        search = match vector.metric {
+            None => search,
+            Some(Metric::Cosine) => search.metric(client::IndexMetric::Cosine),
+            Some(Metric::L2) => search.metric(client::IndexMetric::L2),
+            Some(Metric::Dot) => search.metric(client::IndexMetric::Dot),
+        };
+    }
+    if let Some(text) = &request.text {
+        search = search.text(&text.query).within(&text.properties);
+    }
+    match &request.filter {
+        Some(filter) => search.filter(predicate_out(filter.clone())),
+        None => search,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use omnigraph_client::ErrorReason;
 use omnigraph_engine::format::stamp;
+use omnigraph_engine::maintenance::stats::{GraphStats, StatsOptions};
 use omnigraph_engine::model::branch::MAIN;
 use omnigraph_engine::model::{Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Schema, WriteOptions};
 use omnigraph_engine::write::load::{LoadBytes, LoadSource};
@@ -13,6 +14,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::reader::Reader;
 use super::recovery::Recovery;
+use super::upkeep::Indexes;
 use super::{About, Caller, LoadInput, Outcome, Progress, Stored, StoredTable};
 use crate::failure::{Failure, Result};
 
@@ -142,6 +144,18 @@ impl Embedded {
         let log = self.graph.recoveries().await?;
         let newest = log.into_iter().rev().filter(|row| branch.is_none_or(|branch| row.branch == branch));
         Ok(newest.take(limit).map(Recovery::from).collect())
+    }
+
+    pub(super) async fn stats(&self, branches: Vec<String>) -> Result<GraphStats> {
+        let options = StatsOptions { branches: (!branches.is_empty()).then_some(branches) };
+        Ok(self.graph.stats(&options).await?)
+    }
+
+    pub(super) async fn index_status(&self, selector: &ReadSelector) -> Result<Indexes> {
+        let snapshot = self.graph.snapshot(selector).await?;
+        let indexes = self.graph.index_status(&snapshot).await?;
+        let commit = snapshot.head().to_string();
+        Ok(Indexes { commit, indexes: indexes.into_iter().map(Into::into).collect() })
     }
 
     pub(super) async fn about(&self) -> Result<About> {

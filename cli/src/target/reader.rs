@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::{FieldRef, Fields};
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -10,6 +11,7 @@ use omnigraph_client as client;
 use omnigraph_engine::model::{Entity, EntityKind, PropertyType, ScalarType, Schema, TypeRef};
 use omnigraph_engine::read::neighbors::{Neighborhood, NeighborsQuery};
 use omnigraph_engine::read::scan::ScanRequest;
+use omnigraph_engine::read::search::{RELEVANCE, SearchRequest};
 use omnigraph_engine::{Graph, Snapshot, schema};
 
 use super::convert;
@@ -100,13 +102,39 @@ impl Reader {
                 (batches.schema().clone(), batches.map_err(Failure::from).boxed())
             }
         };
-        let ty = self.schema.get(&request.type_ref);
-        let columns = schema.fields().iter().map(|field| {
-            let property = ty.and_then(|ty| ty.property(field.name()));
-            let text = PropertyType::Scalar(ScalarType::String);
-            (field.name().clone(), property.map_or(text, |property| property.ty.clone()))
-        });
-        Ok(Rows { columns: columns.collect(), schema, batches })
+        Ok(Rows { columns: self.columns(&request.type_ref, schema.fields(), 0), schema, batches })
+    }
+
+    /// The entities nearest to a vector, those whose texts best answer some words, or those that do both.
+    pub(crate) async fn search(&self, request: &SearchRequest) -> Result<Rows> {
+        let (schema, batches) = match &self.backend {
+            Backend::Embedded(graph, snapshot) => {
+                let rows = graph.search(snapshot, request).await?;
+                (rows.schema, rows.batches.map_err(Failure::from).boxed())
+            }
+            Backend::Remote(graph, at) => {
+                let batches = convert::search_out(graph, request).at(at.clone()).batches().await?;
+                (batches.schema().clone(), batches.map_err(Failure::from).boxed())
+            }
+        };
+        let columns = self.columns(&request.type_ref, schema.fields(), request.ranks());
+        Ok(Rows { columns, schema, batches })
+    }
+
+    /// Name and type of the columns of rows, the last of which are ranks.
+    fn columns(&self, type_ref: &TypeRef, fields: &Fields, ranks: usize) -> Vec<(String, PropertyType)> {
+        let ty = self.schema.get(type_ref);
+        let own = fields.len().saturating_sub(ranks);
+        let column = |(at, field): (usize, &FieldRef)| {
+            let scalar = match (at < own, field.name().as_str()) {
+                (true, _) => ScalarType::String,
+                (false, RELEVANCE) => ScalarType::F64,
+                (false, _) => ScalarType::F32,
+            };
+            let property = ty.filter(|_| at < own).and_then(|ty| ty.property(field.name()));
+            (field.name().clone(), property.map_or(PropertyType::Scalar(scalar), |property| property.ty.clone()))
+        };
+        fields.iter().enumerate().map(column).collect()
     }
 
     /// What is near some nodes.

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};
 use omnigraph_client::{Client, ErrorReason, Graph, Selector};
+use omnigraph_engine::maintenance::stats::GraphStats;
 use omnigraph_engine::model::{Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, WriteOptions};
 use tokio::io::AsyncReadExt as _;
 
 use super::convert;
 use super::reader::Reader;
 use super::recovery::Recovery;
+use super::upkeep::{self, Indexes};
 use super::{About, Caller, LoadInput, Outcome, Progress, Stored, StoredTable};
 use crate::failure::{Failure, Result};
 
@@ -171,6 +173,17 @@ impl Remote {
 
     pub(super) async fn recovery(&self, operation: &str) -> Result<Recovery> {
         Ok(convert::recovery_in(self.graph.recovery(operation).await?))
+    }
+
+    pub(super) async fn stats(&self, branches: Vec<String>) -> Result<GraphStats> {
+        let asked = branches.into_iter().fold(self.graph.stats(), |asked, branch| asked.branch(branch));
+        Ok(upkeep::stats_in(asked.send().await?))
+    }
+
+    pub(super) async fn index_status(&self, selector: &ReadSelector) -> Result<Indexes> {
+        let selector = self.selector(selector).await?;
+        let found = self.graph.index_status().at(selector).send().await?;
+        Ok(Indexes { commit: found.read.id, indexes: found.indexes.into_iter().map(Into::into).collect() })
     }
 
     pub(super) async fn about(&self) -> Result<About> {

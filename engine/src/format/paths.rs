@@ -15,6 +15,10 @@ pub const INTENTS: &str = "__recovery";
 pub const REFS: &str = "_refs";
 /// The folder of branch documents.
 pub const BRANCHES: &str = "_refs/branches";
+/// The folder of the documents that say what running reads hold.
+pub const READERS: &str = "_refs/readers";
+/// The marker a cleanup moves before it removes anything.
+pub const RETENTION: &str = "_refs/retention.json";
 
 /// Everything but what is safe in a file name on every system.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
@@ -45,6 +49,11 @@ pub fn branch(name: &str) -> String {
     let encoded = utf8_percent_encode(name, NAME).to_string();
     let safe = if encoded.bytes().all(|b| b == b'.') { encoded.replace('.', "%2E") } else { encoded };
     format!("{BRANCHES}/{safe}.json")
+}
+
+/// The document of a reader's lease.
+pub fn reader(lease: &str) -> String {
+    format!("{READERS}/{lease}.json")
 }
 
 /// The branch a document below [`BRANCHES`] is about; `None` if it is no branch document.

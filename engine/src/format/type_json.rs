@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Reason, Result};
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, PropertyType,
-    RangeConstraint, ScalarType, Value,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, IndexDecl, IndexKind, InterfaceType,
+    Metric, Property, PropertyType, RangeConstraint, ScalarType, Value,
 };
 
 /// The only format so far.
@@ -31,7 +31,7 @@ struct StoredType {
     properties: Vec<StoredProperty>,
     key: Vec<String>,
     unique: Vec<Vec<String>>,
-    indexes: Vec<Vec<String>>,
+    indexes: Vec<StoredIndex>,
     ranges: Vec<StoredRange>,
     checks: Vec<StoredCheck>,
     cardinality: Option<StoredCardinality>,
@@ -46,7 +46,7 @@ struct StoredInterface {
     format: u64,
     name: String,
     properties: Vec<StoredProperty>,
-    indexes: Vec<Vec<String>>,
+    indexes: Vec<StoredIndex>,
     description: String,
     annotations: Vec<StoredAnnotation>,
 }
@@ -107,6 +107,40 @@ enum StoredScalar {
     DateTime,
     #[serde(rename = "blob")]
     Blob,
+}
+
+/// An index that says nothing but its columns is their list alone.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredIndex {
+    Columns(Vec<String>),
+    Told(StoredToldIndex),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredToldIndex {
+    columns: Vec<String>,
+    kind: Option<StoredIndexKind>,
+    metric: Option<StoredMetric>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredIndexKind {
+    #[serde(rename = "text")]
+    Text,
+    #[serde(rename = "ngram")]
+    Ngram,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredMetric {
+    #[serde(rename = "cosine")]
+    Cosine,
+    #[serde(rename = "l2")]
+    L2,
+    #[serde(rename = "dot")]
+    Dot,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -190,7 +224,7 @@ pub fn encode_type(ty: &EntityType) -> String {
         properties: ty.properties.iter().map(StoredProperty::of).collect(),
         key: ty.key.clone(),
         unique: ty.unique.clone(),
-        indexes: ty.indexes.clone(),
+        indexes: ty.indexes.iter().map(StoredIndex::of).collect(),
         ranges: ty.ranges.iter().map(StoredRange::of).collect(),
         checks: ty.checks.iter().map(StoredCheck::of).collect(),
         cardinality: ty.cardinality.map(|c| StoredCardinality {
@@ -223,7 +257,7 @@ pub fn decode_type(json: &str) -> Result<EntityType> {
             properties: stored.properties.into_iter().map(StoredProperty::decode).collect(),
             key: stored.key,
             unique: stored.unique,
-            indexes: stored.indexes,
+            indexes: stored.indexes.into_iter().map(StoredIndex::decode).collect(),
             ranges: stored.ranges.into_iter().map(StoredRange::decode).collect::<Option<_>>()?,
             checks: stored.checks.into_iter().map(StoredCheck::decode).collect(),
             cardinality: match stored.cardinality {
@@ -247,7 +281,7 @@ pub fn encode_interface(interface: &InterfaceType) -> String {
         format: FORMAT,
         name: interface.name.clone(),
         properties: interface.properties.iter().map(StoredProperty::of).collect(),
-        indexes: interface.indexes.clone(),
+        indexes: interface.indexes.iter().map(StoredIndex::of).collect(),
         description: interface.description.clone(),
         annotations: interface.annotations.iter().map(StoredAnnotation::of).collect(),
     })
@@ -263,7 +297,7 @@ pub fn decode_interface(json: &str) -> Result<InterfaceType> {
     Ok(InterfaceType {
         name: stored.name,
         properties: stored.properties.into_iter().map(StoredProperty::decode).collect(),
-        indexes: stored.indexes,
+        indexes: stored.indexes.into_iter().map(StoredIndex::decode).collect(),
         description: stored.description,
         annotations: stored.annotations.into_iter().map(StoredAnnotation::decode).collect(),
     })
@@ -365,6 +399,46 @@ impl StoredScalar {
             Self::Date => ScalarType::Date,
             Self::DateTime => ScalarType::DateTime,
             Self::Blob => ScalarType::Blob,
+        }
+    }
+}
+
+impl StoredIndex {
+    fn of(index: &IndexDecl) -> Self {
+        let columns = index.columns.clone();
+        let kind = match index.kind {
+            IndexKind::Auto => None,
+            IndexKind::Text => Some(StoredIndexKind::Text),
+            IndexKind::Ngram => Some(StoredIndexKind::Ngram),
+        };
+        let metric = index.metric.map(|metric| match metric {
+            Metric::Cosine => StoredMetric::Cosine,
+            Metric::L2 => StoredMetric::L2,
+            Metric::Dot => StoredMetric::Dot,
+        });
+        match (&kind, &metric) {
+            (None, None) => Self::Columns(columns),
+            _ => Self::Told(StoredToldIndex { columns, kind, metric }),
+        }
+    }
+
+    fn decode(self) -> IndexDecl {
+        let told = match self {
+            Self::Columns(columns) => return IndexDecl::auto(columns),
+            Self::Told(told) => told,
+        };
+        IndexDecl {
+            columns: told.columns,
+            kind: match told.kind {
+                None => IndexKind::Auto,
+                Some(StoredIndexKind::Text) => IndexKind::Text,
+                Some(StoredIndexKind::Ngram) => IndexKind::Ngram,
+            },
+            metric: told.metric.map(|metric| match metric {
+                StoredMetric::Cosine => Metric::Cosine,
+                StoredMetric::L2 => Metric::L2,
+                StoredMetric::Dot => Metric::Dot,
+            }),
         }
     }
 }

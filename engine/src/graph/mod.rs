@@ -5,6 +5,7 @@ pub mod open;
 
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
@@ -12,15 +13,20 @@ use crate::branch;
 use crate::error::Result;
 use crate::format::recovery_row::RecoveryRow;
 use crate::history;
+use crate::maintenance::cleanup::{self, CleanupOptions, CleanupReport};
+use crate::maintenance::index_status;
 use crate::maintenance::optimize::{self, OptimizeReport};
+use crate::maintenance::repair::{self, RepairOptions, RepairReport};
+use crate::maintenance::stats::{self, GraphStats, StatsOptions};
 use crate::maintenance::verify::{self, VerifyReport};
 use crate::manifest::Snapshot;
 use crate::model::{
-    Actor, BranchInfo, Change, CommitInfo, Entity, LoadMode, Predicate, ReadSelector, Receipt, TypeRef, WriteOptions,
+    Actor, BranchInfo, Change, CommitInfo, Entity, IndexStatus, LoadMode, Predicate, ReadSelector, Receipt, TypeRef, WriteOptions,
 };
 use crate::read;
 use crate::read::neighbors::{Neighborhood, NeighborsQuery};
 use crate::read::scan::{Rows, ScanPlan, ScanRequest};
+use crate::read::search::SearchRequest;
 use crate::recovery;
 use crate::txn::Core;
 use crate::write;
@@ -179,6 +185,23 @@ impl Graph {
         read::neighbors::neighbors(&self.core, snapshot, query).await
     }
 
+    /// The columns of a search's result, without searching.
+    ///
+    /// # Errors
+    /// As [`read::search::search`].
+    pub fn plan_search(&self, snapshot: &Snapshot, request: &SearchRequest) -> Result<SchemaRef> {
+        read::search::schema(snapshot, request)
+    }
+
+    /// The entities nearest to a vector, those whose texts best answer some words, or those that do both, best first,
+    /// with their ranks. Blobs come as bytes.
+    ///
+    /// # Errors
+    /// A type, property, vector, text, filter or limit that does not fit; see [`read::search::search`]. The store's.
+    pub async fn search(&self, snapshot: &Snapshot, request: &SearchRequest) -> Result<Rows> {
+        read::search::search(&self.core, snapshot, request).await
+    }
+
     /// The whole graph as newline-delimited JSON that a load reads back: nodes first, then edges.
     pub fn export(&self, snapshot: &Snapshot) -> BoxStream<'static, Result<Bytes>> {
         read::export::export(self.core.clone(), snapshot.clone())
@@ -202,6 +225,47 @@ impl Graph {
     /// operation of the branch cannot be decided; the store's.
     pub async fn optimize(&self, branch: &str, concurrency: usize) -> Result<OptimizeReport> {
         optimize::optimize(&self.core, branch, concurrency).await
+    }
+
+    /// Classifies what stands above the published versions of a branch's tables and, if confirmed, settles it: what
+    /// changed no row is published, what omnigraph left is put back, and by force all else is published, too. Rewrites
+    /// no data. Without confirmation nothing is done, and a graph opened for reading will do.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::BranchNotFound`], [`crate::error::Reason::RecoveryRequired`] if an operation on the
+    /// branch is not decided; the store's. What concerns one table is in the report.
+    pub async fn repair(&self, branch: &str, options: RepairOptions) -> Result<RepairReport> {
+        repair::repair(&self.core, branch, options).await
+    }
+
+    /// How far every index is that the schema of a snapshot asks for, by type.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn index_status(&self, snapshot: &Snapshot) -> Result<Vec<IndexStatus>> {
+        index_status::status(&self.core, snapshot).await
+    }
+
+    /// What the graph's tables take in the store, and how the graph is. Lists every object below its root; reads
+    /// no data and changes nothing.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::BranchNotFound`], [`crate::error::Reason::LimitExceeded`] for a dataset of too many
+    /// files; the store's.
+    pub async fn stats(&self, options: &StatsOptions) -> Result<GraphStats> {
+        stats::stats(&self.core, options).await
+    }
+
+    /// Removes the states that a policy lets go, on every live branch, and what nothing refers to, beside live
+    /// writers and readers. Irreversible. Makes no commit, and without confirmation removes nothing: the report then
+    /// says what it would remove. Interrupted operations are recovered first.
+    ///
+    /// # Errors
+    /// With nothing removed: [`crate::error::Reason::InvalidArgument`] for a policy that says nothing,
+    /// [`crate::error::Reason::RecoveryRequired`], [`crate::error::Reason::Drift`], a branch that cannot be read; the
+    /// store's. What fails later is in the report.
+    pub async fn cleanup(&self, options: &CleanupOptions) -> Result<CleanupReport> {
+        cleanup::cleanup(&self.core, options).await
     }
 
     /// Every operation that was ever recovered, oldest first.

@@ -1,10 +1,12 @@
 //! What is under way: the claims on branches' turns and the intents they carry.
 //!
-//! The only place that writes intents. A claim's name follows from the branch incarnation and the
-//! manifest version, so at most one writer can hold the turn after a version.
+//! The only place that writes intents, and the leases of long reads. A claim's name follows from the branch
+//! incarnation and the manifest version, so at most one writer can hold the turn after a version.
 
 mod lease;
 pub mod process;
+pub mod readers;
+pub mod retention;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -16,6 +18,7 @@ use crate::store::Store;
 use crate::store::object_log::Put;
 
 pub use lease::KeepAlive;
+pub use readers::{Held, Readers};
 
 /// The intents of one graph.
 #[derive(Clone, Debug)]

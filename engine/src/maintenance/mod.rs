@@ -1,4 +1,10 @@
 //! Looking after a graph.
 
+pub mod cleanup;
+pub mod index_status;
 pub mod optimize;
+mod recovered;
+pub mod repair;
+pub mod retention;
+pub mod stats;
 pub mod verify;

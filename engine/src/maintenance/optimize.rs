@@ -1,27 +1,30 @@
-//! Compacting the tables of a branch, in one commit that changes no content.
+//! Compacting the tables of a branch and bringing their indexes up to date, in one commit that changes no content.
 //!
-//! The rewriting happens while everybody goes on writing. What was rewritten stays right when rows are added
-//! meanwhile, so only a table whose rewritten rows were deleted or changed has to be rewritten again, and no
-//! writer ever waits longer than for any other commit.
+//! The work happens while everybody goes on writing. What was made of fragments that nobody touched meanwhile is
+//! put in place; the rest waits for the next run. So no writer ever waits longer than for any other commit, and
+//! no amount of writing keeps a table from getting better.
 
-use std::collections::BTreeMap;
+pub(super) mod rework;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 
+use super::recovered;
 use crate::error::{Error, Reason, Result};
 use crate::format::paths;
 use crate::limits;
 use crate::manifest::View;
 use crate::manifest::snapshot::TablePin;
 use crate::model::commit::OPTIMIZE;
-use crate::model::{Actor, TypeRef, WriteOptions};
+use crate::model::{Actor, IndexMethod, TypeRef, WriteOptions, index};
 use crate::recovery::{restore, sweep};
 use crate::store::lance::commit::Committed;
-use crate::store::lance::compact::Compacted;
 use crate::txn::commit::Outcome;
 use crate::txn::{Action, Core, Effect, Prepared, commit};
+use rework::Rework;
 
 /// What was done to one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,12 +69,14 @@ impl Skipped {
     }
 }
 
-/// A declared index that is not built.
+/// A declared index that is not built, or that does not cover every row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingIndex {
     /// Its columns.
     pub columns: Vec<String>,
-    /// Why it is not built.
+    /// Its kind.
+    pub method: IndexMethod,
+    /// Why.
     pub reason: String,
 }
 
@@ -96,11 +101,11 @@ pub async fn optimize(core: &Arc<Core>, branch: &str, concurrency: usize) -> Res
     core.ensure_writable()?;
     sweep::sweep(core).await?;
     let (_, view) = core.heads.head(branch).await?;
-    ensure_recovered(core, &view).await?;
+    recovered::ensure_recovered(core, &view, "nothing was optimized").await?;
     let mut action = Optimize::new(core, &view, concurrency.max(1)).await?;
     let options = WriteOptions {
         branch: branch.to_string(),
-        message: "compacted tables".to_string(),
+        message: "compacted tables and updated indexes".to_string(),
         actor: Actor::maintenance(),
         ..WriteOptions::default()
     };
@@ -109,35 +114,24 @@ pub async fn optimize(core: &Arc<Core>, branch: &str, concurrency: usize) -> Res
         Outcome::Nothing(_) => None,
     };
     let mut tables = action.conclude(core, branch, committed.is_some()).await?;
+    tables.push(manifest_stats(core, branch).await?);
     tables.extend(compact_log(core).await?);
     Ok(OptimizeReport { branch: branch.to_string(), commit: committed, tables })
 }
 
-/// Refuses while an operation of the branch is undecided that nobody is carrying out.
-async fn ensure_recovered(core: &Arc<Core>, view: &View) -> Result<()> {
-    for claim in core.intents.list().await? {
-        let intent = match core.intents.read(&claim).await {
-            Ok(Some(intent)) => intent,
-            Ok(None) => continue,
-            // Whose it is, nobody knows; the commit meets it if it is ours.
-            Err(e) if e.reason() == Reason::DataCorrupt => continue,
-            Err(e) => return Err(e),
-        };
-        if intent.branch.branch_id == view.snapshot.branch.branch_id && sweep::may_recover(core, &intent) {
-            return Err(Error::new(
-                Reason::RecoveryRequired,
-                format!(
-                    "operation {} on branch {:?} is interrupted and could not be decided; nothing was optimized, try \
-                     again",
-                    intent.operation_id, intent.branch.name
-                ),
-            )
-            .with("operation_id", &intent.operation_id)
-            .with("commit_id", &intent.commit)
-            .with("branch", &intent.branch.name));
-        }
-    }
-    Ok(())
+/// The manifest rewrites its own tail with every commit, so there is nothing left to do for it.
+async fn manifest_stats(core: &Core, branch: &str) -> Result<TableStats> {
+    let version = core.heads.head(branch).await?.1.snapshot.version;
+    Ok(TableStats {
+        table_key: paths::MANIFEST.to_string(),
+        fragments_removed: 0,
+        fragments_added: 0,
+        committed: false,
+        skipped: None,
+        manifest_version: Some(version),
+        lance_head_version: Some(version),
+        pending_indexes: Vec::new(),
+    })
 }
 
 /// Compacts the recovery log in place: it is always read at its newest version. `None` if there is no log.
@@ -159,7 +153,7 @@ async fn compact_log(core: &Core) -> Result<Option<TableStats>> {
         let Some(compacted) = table.compact().await? else {
             return Ok(Some(stats));
         };
-        if let Some(staged) = table.stage_compacted(&compacted)
+        if let Some((_, staged)) = table.stage_compacted(&compacted)
             && let Committed::Landed(next) = table.commit(&core.store, staged).await?
         {
             stats.fragments_removed = compacted.removed();
@@ -182,12 +176,15 @@ struct Optimize {
     concurrency: usize,
     stats: BTreeMap<TypeRef, TableStats>,
     done: BTreeMap<TypeRef, Rewritten>,
+    // The types the last preparation has something to commit for.
+    effective: BTreeSet<TypeRef>,
 }
 
-/// What is ready for a table, and how often it had to be made again.
+/// What is ready for a table, what of it fits the version it was last asked for, and how often it was in vain.
 #[derive(Default)]
 struct Rewritten {
-    compacted: Option<Compacted>,
+    work: Option<Rework>,
+    fragments: (usize, usize),
     rounds: u32,
 }
 
@@ -199,7 +196,7 @@ impl Optimize {
             .buffer_unordered(concurrency)
             .try_collect()
             .await?;
-        Ok(Self { concurrency, stats, done: BTreeMap::new() })
+        Ok(Self { concurrency, stats, done: BTreeMap::new(), effective: BTreeSet::new() })
     }
 
     /// The pins that are worth a look, given what is known of them.
@@ -211,23 +208,33 @@ impl Optimize {
     }
 
     /// What to commit for one table on top of its newest version.
-    async fn rewrite(core: &Core, pin: &TablePin, mut known: Rewritten) -> Result<(Rewritten, Option<Effect>)> {
+    async fn rewrite(
+        core: &Core,
+        view: &View,
+        pin: &TablePin,
+        mut known: Rewritten,
+    ) -> Result<(Rewritten, Option<Effect>)> {
         let Some(at) = &pin.at else { return Ok((known, None)) };
         let base = core.table(at).await?;
-        let fits = known.compacted.as_ref().and_then(|c| base.stage_compacted(c));
-        let staged = match fits {
-            Some(staged) => Some(staged),
-            None => {
-                // Only work that was in vain counts; a table that has nothing to rewrite may be asked any number of times.
-                known.rounds += u32::from(known.compacted.is_some());
-                if known.rounds > limits::MAX_COMPACTION_ROUNDS {
-                    return Ok((known, None));
-                }
-                known.compacted = base.compact().await?;
-                known.compacted.as_ref().and_then(|c| base.stage_compacted(c))
-            }
+        let mut staged = match &known.work {
+            Some(work) => work.stage(&base).await?,
+            None => None,
         };
-        Ok((known, staged.map(|staged| Effect::in_place(pin.type_ref.clone(), base, staged))))
+        if staged.is_none() {
+            // Only work that was in vain counts; a table that has nothing to do may be asked any number of times.
+            known.rounds += u32::from(known.work.as_ref().is_some_and(|w| !w.is_empty()));
+            if known.rounds > limits::MAX_COMPACTION_ROUNDS {
+                return Ok((known, None));
+            }
+            let work = Box::pin(Rework::make(core, view.snapshot.ty(&pin.type_ref)?, &base)).await?;
+            staged = work.stage(&base).await?;
+            known.work = Some(work);
+        }
+        let Some(mut staged) = staged.filter(|s| !s.changes.is_empty()) else { return Ok((known, None)) };
+        known.fragments = staged.fragments;
+        let first = staged.changes.remove(0);
+        let effect = Effect { then: staged.changes, ..Effect::in_place(pin.type_ref.clone(), base, first) };
+        Ok((known, Some(effect)))
     }
 
     /// The statistics, with the versions that stand now.
@@ -235,16 +242,17 @@ impl Optimize {
         let view = core.heads.head(branch).await?.1;
         let mut out = Vec::with_capacity(self.stats.len());
         for (type_ref, mut stats) in self.stats {
-            if let Some(compacted) = self.done.get(&type_ref).and_then(|d| d.compacted.as_ref())
-                && committed
-                && stats.skipped.is_none()
+            if let Some(done) = self.done.get(&type_ref)
+                && let Some(work) = &done.work
             {
-                stats.fragments_removed = compacted.removed();
-                stats.fragments_added = compacted.added();
-                stats.committed = true;
-                stats.manifest_version =
-                    view.snapshot.pin(&type_ref).ok().and_then(|p| p.at.as_ref()).map(|at| at.version);
-                stats.lance_head_version = stats.lance_head_version.max(stats.manifest_version);
+                stats.pending_indexes = work.pending.clone();
+                if committed && stats.skipped.is_none() && self.effective.contains(&type_ref) {
+                    (stats.fragments_removed, stats.fragments_added) = done.fragments;
+                    stats.committed = true;
+                    stats.manifest_version =
+                        view.snapshot.pin(&type_ref).ok().and_then(|p| p.at.as_ref()).map(|at| at.version);
+                    stats.lance_head_version = stats.lance_head_version.max(stats.manifest_version);
+                }
             }
             out.push(stats);
         }
@@ -267,6 +275,7 @@ impl Action for Optimize {
     }
 
     async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
+        let _held = core.readers.hold(&view.snapshot);
         let mut work = Vec::new();
         for pin in self.wanted(view) {
             let known = self.done.remove(&pin.type_ref).unwrap_or_default();
@@ -274,19 +283,23 @@ impl Action for Optimize {
         }
         let rewritten: Vec<(TypeRef, Rewritten, Option<Effect>)> = futures::stream::iter(work)
             .map(|(pin, known)| async move {
-                let (known, effect) = Self::rewrite(core, &pin, known).await?;
+                let (known, effect) = Self::rewrite(core, view, &pin, known).await?;
                 Ok::<_, Error>((pin.type_ref, known, effect))
             })
             .buffer_unordered(self.concurrency)
             .try_collect()
             .await?;
         let mut prepared = Prepared::default();
+        self.effective.clear();
         for (type_ref, known, effect) in rewritten {
             if known.rounds > limits::MAX_COMPACTION_ROUNDS {
                 if let Some(stats) = self.stats.get_mut(&type_ref) {
                     stats.skipped = Some(Skipped::Contended);
                 }
                 continue;
+            }
+            if effect.is_some() {
+                self.effective.insert(type_ref.clone());
             }
             self.done.insert(type_ref, known);
             prepared.effects.extend(effect);
@@ -297,7 +310,7 @@ impl Action for Optimize {
 
 /// What is known of a table before anything is done to it.
 async fn look_at(core: &Core, view: &View, pin: &TablePin) -> Result<TableStats> {
-    let declared = view.snapshot.ty(&pin.type_ref)?.indexes.clone();
+    let declared = index::wanted(view.snapshot.ty(&pin.type_ref)?);
     let mut stats = TableStats {
         table_key: pin.type_ref.to_string(),
         fragments_removed: 0,
@@ -306,10 +319,11 @@ async fn look_at(core: &Core, view: &View, pin: &TablePin) -> Result<TableStats>
         skipped: None,
         manifest_version: pin.at.as_ref().map(|at| at.version),
         lance_head_version: pin.at.as_ref().map(|at| at.version),
-        pending_indexes: declared
-            .into_iter()
-            .map(|columns| PendingIndex { columns, reason: "this release builds no indexes".to_string() })
-            .collect(),
+        // For a table without a dataset; otherwise the work on it finds out.
+        pending_indexes: match &pin.at {
+            None => declared.into_iter().map(|w| rework::pending(&w, rework::NO_ROWS)).collect(),
+            Some(_) => Vec::new(),
+        },
     };
     let Some(at) = &pin.at else { return Ok(stats) };
     if !pin.owned {

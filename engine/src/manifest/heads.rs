@@ -10,7 +10,7 @@ use std::sync::{Arc, RwLock};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::lineage::Lineage;
-use super::snapshot::BranchIdentity;
+use super::snapshot::{BranchIdentity, Snapshot};
 use super::{View, branches, resolve};
 use crate::error::{Error, Reason, Result};
 use crate::format::ref_json::RefDoc;
@@ -159,6 +159,17 @@ impl Heads {
     /// A branch that is warm already, without looking whether it still lives.
     pub fn warm(&self, name: &str) -> Option<Arc<Line>> {
         self.cached(name)
+    }
+
+    /// Whether a snapshot is the newest this process knows of its line. Makes no request: another process may have
+    /// moved the head since.
+    pub fn is_known_head(&self, snapshot: &Snapshot) -> bool {
+        let Ok(lines) = self.lines.read() else { return false };
+        let newest = lines
+            .values()
+            .filter(|line| line.identity.lance_branch == snapshot.branch.lance_branch)
+            .find_map(|line| line.known());
+        newest.is_some_and(|view| view.snapshot.version == snapshot.version)
     }
 
     fn cached(&self, name: &str) -> Option<Arc<Line>> {

@@ -43,6 +43,12 @@ pub const OPTIMIZE: &str = "optimize";
 /// The operation of commits that undo an interrupted one or put tables back to what is published.
 pub const RECOVERY: &str = "recovery";
 
+/// The operation of commits that publish table versions in which others only rewrote how rows are stored.
+pub const REPAIR: &str = "repair";
+
+/// The operation of commits that publish table versions of which others changed the content, or may have.
+pub const FORCED_REPAIR: &str = "repair_forced";
+
 /// One commit of the graph's lineage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
@@ -74,7 +80,7 @@ pub struct CommitInfo {
 impl CommitInfo {
     /// Whether a reader sees the same before and after it.
     pub fn keeps_content(&self) -> bool {
-        matches!(self.operation.as_str(), OPTIMIZE | RECOVERY)
+        matches!(self.operation.as_str(), OPTIMIZE | RECOVERY | REPAIR)
     }
 }
 

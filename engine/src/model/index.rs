@@ -83,7 +83,7 @@ impl IndexDecl {
 
 impl IndexKind {
     /// Its name in the schema language; none for [`IndexKind::Auto`].
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "",
             Self::Text => "text",
@@ -99,7 +99,7 @@ impl IndexKind {
 
 impl Metric {
     /// Its name in the schema language.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cosine => "cosine",
             Self::L2 => "l2",
@@ -159,14 +159,14 @@ pub fn wanted(ty: &EntityType) -> Vec<WantedIndex> {
             metric: Metric::default(),
         })
         .collect();
-    let keys = ty.key.iter().map(|column| (column, IndexKind::Auto, None));
-    let declared = ty.indexes.iter().flat_map(|decl| decl.columns.iter().map(|c| (c, decl.kind, decl.metric)));
-    for (column, kind, metric) in keys.chain(declared) {
+    let keys = ty.key.iter().map(|column| (column, IndexKind::Auto));
+    let declared = ty.indexes.iter().flat_map(|decl| decl.columns.iter().map(|c| (c, decl.kind)));
+    for (column, kind) in keys.chain(declared) {
         let Some(property) = ty.property(column) else { continue };
         let Some(method) = method(kind, &property.ty) else { continue };
         let name = index_name(property, method);
         if out.iter().all(|w| w.name != name) {
-            out.push(WantedIndex { name, column: column.to_string(), method, metric: metric.unwrap_or_default() });
+            out.push(WantedIndex { name, column: column.to_string(), method, metric: metric_of(ty, column) });
         }
     }
     out
@@ -176,10 +176,11 @@ fn index_name(property: &Property, method: IndexMethod) -> String {
     format!("p{}_{}", property.id, method.as_str())
 }
 
-/// How vectors of a property are compared when a search names no metric: as its index does.
+/// How vectors of a property are compared when a search names no metric: as its index does. Declarations that
+/// name one agree, a valid schema has no others.
 pub fn metric_of(ty: &EntityType, column: &str) -> Metric {
     let declares = |decl: &&IndexDecl| decl.columns.iter().any(|c| c == column);
-    ty.indexes.iter().find(declares).and_then(|d| d.metric).unwrap_or_default()
+    ty.indexes.iter().filter(declares).find_map(|d| d.metric).unwrap_or_default()
 }
 
 /// How far one physical index is.
@@ -229,5 +230,35 @@ mod tests {
         ] {
             assert_eq!(method(kind, &ty), expected, "{kind:?} {ty:?}");
         }
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for kind in [IndexKind::Text, IndexKind::Ngram] {
+            assert_eq!(IndexKind::parse(kind.as_str()), Some(kind));
+        }
+        for metric in [Metric::Cosine, Metric::L2, Metric::Dot] {
+            assert_eq!(Metric::parse(metric.as_str()), Some(metric));
+        }
+        assert_eq!(IndexKind::parse(""), None);
+        assert_eq!(IndexKind::parse("Text"), None);
+        assert_eq!(Metric::parse("L2"), None);
+    }
+
+    #[test]
+    fn ids_ends_and_keys_come_first_and_nothing_comes_twice() {
+        let source = r#"node N { a: String @key b: String @index(kind="text") @index v: Vector(2) w: Vector(2)
+                           @index(b, a) @index(v) @index(v, metric="l2") @index(w) }
+                        edge E: N -> N { @key(src, dst) @index(src) }"#;
+        let mut schema = crate::schema::parse(source).unwrap();
+        crate::schema::assign_ids(&mut schema, &mut || "T".to_string());
+        let names = |ty: &EntityType| wanted(ty).into_iter().map(|w| w.name).collect::<Vec<_>>();
+        let of_node = ["id_btree", "p1_btree", "p2_inverted", "p2_btree", "p3_vector", "p4_vector"];
+        assert_eq!(names(&schema.types[0]), of_node);
+        assert_eq!(names(&schema.types[1]), ["id_btree", "src_btree", "dst_btree"]);
+        let metrics: Vec<Metric> = wanted(&schema.types[0])[4..].iter().map(|w| w.metric).collect();
+        assert_eq!(metrics, [Metric::L2, Metric::Cosine], "a declaration without a metric takes another's");
+        assert_eq!(metric_of(&schema.types[0], "v"), Metric::L2);
+        assert_eq!(metric_of(&schema.types[0], "w"), Metric::Cosine);
     }
 }

@@ -9,6 +9,7 @@ pub mod entity;
 pub mod index;
 pub mod key;
 pub mod predicate;
+pub mod rank;
 pub mod schema;
 pub mod selector;
 pub mod value;

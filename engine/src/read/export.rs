@@ -11,6 +11,7 @@ use futures::{StreamExt, TryStreamExt};
 use super::scan::{self, ScanRequest};
 use crate::data::write_rows;
 use crate::error::Result;
+use crate::intent::Held;
 use crate::limits;
 use crate::manifest::Snapshot;
 use crate::model::{EntityKind, TypeRef};
@@ -23,7 +24,8 @@ const MAX_STEP_ROWS: usize = 256;
 /// near [`limits::EXPORT_CHUNK_BYTES`].
 ///
 /// One immutable state, whatever is written meanwhile. Nothing is read before the reader asks for it, and
-/// nothing after it goes away; after an error the stream ends.
+/// nothing after it goes away; after an error the stream ends. From its first poll to its end no cleanup removes what
+/// it reads, unless the graph was opened read-only: such a reader writes nothing, so nobody knows of it.
 pub fn export(core: Arc<Core>, snapshot: Snapshot) -> BoxStream<'static, Result<Bytes>> {
     futures::stream::try_unfold(Exporter::new(core, snapshot), |mut exporter| async move {
         Ok(exporter.next_chunk().await?.map(|chunk| (chunk, exporter)))
@@ -34,6 +36,7 @@ pub fn export(core: Arc<Core>, snapshot: Snapshot) -> BoxStream<'static, Result<
 struct Exporter {
     core: Arc<Core>,
     snapshot: Snapshot,
+    held: Option<Held>,
     types: VecDeque<TypeRef>,
     current: Option<Current>,
     text: Vec<u8>,
@@ -51,10 +54,13 @@ impl Exporter {
     fn new(core: Arc<Core>, snapshot: Snapshot) -> Self {
         let of = |kind| snapshot.schema.types.iter().filter(move |t| t.kind == kind).map(|t| t.type_ref());
         let types = of(EntityKind::Node).chain(of(EntityKind::Edge)).collect();
-        Self { core, snapshot, types, current: None, text: Vec::new() }
+        Self { core, snapshot, held: None, types, current: None, text: Vec::new() }
     }
 
     async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
+        if self.held.is_none() {
+            self.held = Some(scan::hold(&self.core, &self.snapshot).await?);
+        }
         while self.text.len() < limits::EXPORT_CHUNK_BYTES {
             if !self.step().await? {
                 break;
@@ -101,6 +107,6 @@ async fn open(core: &Arc<Core>, snapshot: &Snapshot, type_ref: TypeRef) -> Resul
         order: Vec::new(),
         limit: None,
     };
-    let rows = scan::scan(core, snapshot, &request, None).await?;
+    let rows = scan::scan_held(core, snapshot, &request).await?;
     Ok(Current { type_ref, batches: rows.batches, rest: None })
 }

@@ -5,6 +5,7 @@ pub mod export;
 pub mod get;
 pub mod neighbors;
 pub mod scan;
+pub mod search;
 pub mod snapshot;
 
 #[cfg(test)]

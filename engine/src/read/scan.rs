@@ -11,6 +11,7 @@ use futures::{StreamExt, TryStreamExt};
 use super::batch::{conform, schema_of, split};
 use crate::error::{Error, Reason, Result};
 use crate::format::arrow::ID;
+use crate::intent::Held;
 use crate::limits;
 use crate::manifest::{Snapshot, TablePin};
 use crate::model::{EntityType, OrderBy, Predicate, PropertyType, ScalarType, TypeRef};
@@ -79,11 +80,13 @@ pub async fn plan(core: &Arc<Core>, snapshot: &Snapshot, request: &ScanRequest, 
 ///
 /// Rows come in the table's own order unless the request orders them. Memory is bounded whatever the size
 /// of the table; nothing is held while the reader pauses but a few batches, and dropping the stream ends
-/// the reading.
+/// the reading. Until then no cleanup removes what is read, unless the graph was opened read-only: such a reader
+/// writes nothing, so nobody knows of it.
 ///
 /// # Errors
 /// A type, column or predicate that does not fit the schema; [`Reason::InvalidTicket`] for fragments the
-/// snapshot's table lacks or a part of a scan that has none; the store's.
+/// snapshot's table lacks or a part of a scan that has none; [`Reason::CommitNotFound`] for a snapshot that a
+/// cleanup removed; the store's.
 pub async fn scan(
     core: &Arc<Core>,
     snapshot: &Snapshot,
@@ -91,12 +94,34 @@ pub async fn scan(
     fragments: Option<&[u64]>,
 ) -> Result<Rows> {
     let checked = Checked::new(snapshot, request)?;
+    if checked.is_empty(request) {
+        return read(core, checked, request, fragments).await;
+    }
+    let held = hold(core, snapshot).await?;
+    let Rows { schema, batches } = read(core, checked, request, fragments).await?;
+    Ok(Rows { schema, batches: held.over(batches) })
+}
+
+/// As [`scan`], for whoever holds the snapshot already.
+pub(super) async fn scan_held(core: &Core, snapshot: &Snapshot, request: &ScanRequest) -> Result<Rows> {
+    read(core, Checked::new(snapshot, request)?, request, None).await
+}
+
+/// Keeps a snapshot from cleanups for a read that may be long. Costs a request only if it is not a head.
+pub(super) async fn hold(core: &Core, snapshot: &Snapshot) -> Result<Held> {
+    if core.heads.is_known_head(snapshot) {
+        return Ok(core.readers.hold(snapshot));
+    }
+    core.readers.pin(snapshot).await
+}
+
+async fn read(core: &Core, checked: Checked<'_>, request: &ScanRequest, fragments: Option<&[u64]>) -> Result<Rows> {
     let schema = checked.schema.clone();
     let wanted = fragments.filter(|f| !f.is_empty());
     if wanted.is_some() && !checked.splits {
         return Err(Error::new(Reason::InvalidTicket, "a scan with an order or a limit has no parts; plan it again"));
     }
-    let (Some(at), false) = (&checked.pin.at, request.limit == Some(0)) else {
+    let (Some(at), false) = (&checked.pin.at, checked.is_empty(request)) else {
         return Ok(Rows { schema, batches: futures::stream::empty().boxed() });
     };
     let table = core.table(at).await?;
@@ -137,22 +162,8 @@ impl<'a> Checked<'a> {
     fn new(snapshot: &'a Snapshot, request: &ScanRequest) -> Result<Self> {
         let ty = snapshot.ty(&request.type_ref)?;
         let pin = snapshot.pin(&request.type_ref)?;
-        check_count("columns", request.columns.len())?;
         check_count("sort keys", request.order.len())?;
-        let columns: Vec<String> = match request.columns.as_slice() {
-            [] => ty.columns().map(ToString::to_string).collect(),
-            named => named.to_vec(),
-        };
-        let mut seen = HashSet::with_capacity(columns.len());
-        for column in &columns {
-            if !ty.columns().any(|c| c == column) {
-                return Err(filter::unknown_property(ty, column));
-            }
-            if !seen.insert(column.as_str()) {
-                let what = format!("the result would have two columns with one name, {column:?}; name each once");
-                return Err(Error::new(Reason::InvalidArgument, what).with("property", column));
-            }
-        }
+        let columns = columns_of(ty, &request.columns)?;
         for key in &request.order {
             check_sort_key(ty, &key.property)?;
         }
@@ -162,6 +173,30 @@ impl<'a> Checked<'a> {
         let schema = schema_of(ty, &columns)?;
         Ok(Self { ty, pin, columns, schema, splits: request.order.is_empty() && request.limit.is_none() })
     }
+
+    /// Whether there is nothing to read.
+    fn is_empty(&self, request: &ScanRequest) -> bool {
+        self.pin.at.is_none() || request.limit == Some(0)
+    }
+}
+
+/// The columns of a result: those named, each once, or all.
+pub(super) fn columns_of(ty: &EntityType, named: &[String]) -> Result<Vec<String>> {
+    check_count("columns", named.len())?;
+    if named.is_empty() {
+        return Ok(ty.columns().map(ToString::to_string).collect());
+    }
+    let mut seen = HashSet::with_capacity(named.len());
+    for column in named {
+        if !ty.columns().any(|c| c == column) {
+            return Err(filter::unknown_property(ty, column));
+        }
+        if !seen.insert(column.as_str()) {
+            let what = format!("the result would have two columns with one name, {column:?}; name each once");
+            return Err(Error::new(Reason::InvalidArgument, what).with("property", column));
+        }
+    }
+    Ok(named.to_vec())
 }
 
 fn check_count(what: &str, count: usize) -> Result<()> {

@@ -1,8 +1,10 @@
 //! From a selector to a fixed state.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::error::{Error, Reason, Result};
+use crate::format::paths;
 use crate::history::log;
 use crate::manifest::{BranchIdentity, Snapshot, View, resolve};
 use crate::model::{CommitInfo, ReadSelector};
@@ -43,15 +45,46 @@ pub(crate) async fn resolve_view(core: &Arc<Core>, selector: &ReadSelector) -> R
             if *version == view.snapshot.version {
                 return Ok(view);
             }
-            resolve::at(&core.store, &line.identity, *version).await?.ok_or_else(|| {
-                Error::new(
-                    Reason::CommitNotFound,
-                    format!("branch {branch:?} has no manifest version {version}, or it is not retained"),
-                )
-                .with("branch", branch)
-            })
+            match resolve::at(&core.store, &line.identity, *version).await? {
+                Some(view) => Ok(view),
+                None => {
+                    let what = format!("branch {branch:?} has no manifest version {version}, or a cleanup removed it");
+                    Err(not_retained(core, branch, what).await)
+                }
+            }
         }
     }
+}
+
+/// The error for a state that is not there any more. Says what the oldest commit is that can be read, if that can be
+/// found out.
+async fn not_retained(core: &Arc<Core>, branch: &str, what: String) -> Error {
+    match oldest_retained(core, branch).await {
+        Ok(Some(oldest)) => Error::new(
+            Reason::CommitNotFound,
+            format!("{what}; the oldest commit of branch {branch:?} that is retained is {oldest}"),
+        )
+        .with("oldest_retained", oldest),
+        _ => Error::new(Reason::CommitNotFound, what),
+    }
+    .with("branch", branch)
+}
+
+/// The oldest commit of a branch's lineage whose state is there. One listing for each branch it descends from.
+async fn oldest_retained(core: &Arc<Core>, branch: &str) -> Result<Option<String>> {
+    let (line, view) = core.heads.head(branch).await?;
+    let newest_first = line.with_lineage(&view, |l| l.page(None, usize::MAX)).await?;
+    let mut there: HashMap<Option<String>, HashSet<u64>> = HashMap::new();
+    for commit in newest_first.iter().rev() {
+        if !there.contains_key(&commit.lance_branch) {
+            let files = core.store.version_files(paths::MANIFEST, commit.lance_branch.as_deref()).await?;
+            there.insert(commit.lance_branch.clone(), files.iter().map(|file| file.version).collect());
+        }
+        if there.get(&commit.lance_branch).is_some_and(|versions| versions.contains(&commit.manifest_version)) {
+            return Ok(Some(commit.id.clone()));
+        }
+    }
+    Ok(None)
 }
 
 async fn as_of(core: &Arc<Core>, branch: &str, micros: i64) -> Result<View> {
@@ -85,11 +118,13 @@ async fn at_commit(core: &Arc<Core>, branch: &str, commit: &CommitInfo) -> Resul
     };
     match resolve::at(&core.store, &identity, commit.manifest_version).await? {
         Some(view) if view.snapshot.head() == commit.id => Ok(view),
-        _ => Err(Error::new(
-            Reason::CommitNotFound,
-            format!("commit {} is in the lineage but its state is not retained any more", commit.id),
-        )
-        .with("commit_id", &commit.id)),
+        _ => {
+            let what = format!(
+                "commit {} is in the history, but its state is not retained any more: a cleanup removed it",
+                commit.id
+            );
+            Err(not_retained(core, branch, what).await.with("commit_id", &commit.id))
+        }
     }
 }
 
@@ -106,11 +141,12 @@ pub async fn at(core: &Arc<Core>, lance_branch: Option<&str>, version: u64) -> R
             BranchIdentity { name: String::new(), branch_id: line.to_string(), lance_branch: Some(line.to_string()) }
         }
     };
-    let view = resolve::at(&core.store, &identity, version).await?.ok_or_else(|| {
-        Error::new(
+    match resolve::at(&core.store, &identity, version).await? {
+        // The end of a deleted branch is not removed, but what it shows may be.
+        Some(view) if !view.snapshot.is_closed() => Ok(view.snapshot.as_ref().clone()),
+        _ => Err(Error::new(
             Reason::CommitNotFound,
             "the state the ticket was made for is not retained any more; plan the scan again",
-        )
-    })?;
-    Ok(view.snapshot.as_ref().clone())
+        )),
+    }
 }

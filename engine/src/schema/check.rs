@@ -5,6 +5,7 @@
 
 mod constraints;
 mod edges;
+mod indexes;
 mod patterns;
 mod properties;
 
@@ -14,7 +15,7 @@ use super::lex::is_name;
 use super::problem::{Owner, Part, Place, Problems, hint, shown};
 use crate::error::{Result, Violation};
 use crate::limits;
-use crate::model::{Annotation, EntityKind, EntityType, InterfaceType, Property, PropertyType, Schema};
+use crate::model::{Annotation, EntityKind, EntityType, IndexDecl, InterfaceType, Property, PropertyType, Schema};
 
 /// Bytes that all types together may take over from interfaces. A short text could otherwise declare
 /// a schema that fits no memory: many types implementing many large interfaces.
@@ -90,7 +91,7 @@ fn weight(interface: &InterfaceType) -> usize {
         };
         PROPERTY_BYTES + p.name.len() + p.description.len() + members + annotations(&p.annotations)
     };
-    let index = |columns: &Vec<String>| -> usize { columns.iter().map(|c| PROPERTY_BYTES + c.len()).sum() };
+    let index = |index: &IndexDecl| -> usize { index.columns.iter().map(|c| PROPERTY_BYTES + c.len()).sum() };
     interface.properties.iter().map(property).sum::<usize>() + interface.indexes.iter().map(index).sum::<usize>()
 }
 
@@ -115,7 +116,7 @@ pub(super) fn examine(schema: &Schema, problems: &mut Problems<'_>) {
         let scope = Scope::of_interface(Owner::Interface(i), interface);
         properties::check(&scope, None, problems);
         annotations(&interface.annotations, problems, |k| scope.owner.at(Part::Annotation(k)));
-        constraints::indexes(&scope, &interface.indexes, &[], problems);
+        indexes::check(&scope, &interface.indexes, &[], problems);
     }
     for (i, ty) in schema.types.iter().enumerate() {
         let scope = Scope::of_type(Owner::Type(i), ty);

@@ -47,6 +47,8 @@ pub(super) enum Token {
     At,
     #[token("*")]
     Star,
+    #[token("=")]
+    Equals,
     #[token("..")]
     Dots,
     #[token("->")]

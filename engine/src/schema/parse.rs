@@ -15,7 +15,8 @@ use super::problem::{Owner, Part, Problems, nearest};
 use crate::error::{Error, Reason, Result};
 use crate::limits;
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, Schema,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, IndexDecl, InterfaceType, Property,
+    Schema,
 };
 use cursor::Cursor;
 
@@ -108,7 +109,7 @@ struct Draft {
     properties: Vec<Property>,
     key: Vec<String>,
     unique: Vec<Vec<String>>,
-    indexes: Vec<Vec<String>>,
+    indexes: Vec<IndexDecl>,
     ranges: Vec<WrittenRange>,
     checks: Vec<CheckConstraint>,
     cardinality: Option<Cardinality>,

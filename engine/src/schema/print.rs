@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use super::lex::is_name;
 use super::literal::{quote, write_bound};
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, EntityType, InterfaceType, Property, PropertyType, RangeConstraint,
-    ScalarType, Schema,
+    Annotation, Cardinality, CheckConstraint, EntityType, IndexDecl, IndexKind, InterfaceType, Property, PropertyType,
+    RangeConstraint, ScalarType, Schema,
 };
 
 /// `schema` as `.pg` text: interfaces, then types, in declaration order. Constraints on one property
@@ -48,6 +48,18 @@ pub(super) fn type_text(property: &Property) -> String {
     if property.nullable { format!("{ty}?") } else { ty }
 }
 
+/// What an index declaration says besides its columns, as written; empty if it says nothing.
+pub(super) fn index_arguments(index: &IndexDecl) -> String {
+    let mut arguments = Vec::new();
+    if index.kind != IndexKind::Auto {
+        arguments.push(format!("kind={}", quote(index.kind.as_str())));
+    }
+    if let Some(metric) = index.metric {
+        arguments.push(format!("metric={}", quote(metric.as_str())));
+    }
+    arguments.join(", ")
+}
+
 fn scalar_text(scalar: ScalarType) -> &'static str {
     match scalar {
         ScalarType::String => "String",
@@ -68,7 +80,7 @@ fn print_interface(out: &mut String, interface: &InterfaceType) {
     let _ = write!(out, "interface {}", interface.name);
     metadata(out, &interface.description, &interface.annotations);
     let mut body = Body::of(&interface.properties);
-    body.columns("index", &interface.indexes);
+    body.indexes(&interface.indexes);
     out.push_str(&body.finish());
 }
 
@@ -89,7 +101,7 @@ fn print_type(out: &mut String, ty: &EntityType, interfaces: &HashMap<&str, &Int
     let mut body = Body::of(own_properties(ty, &implemented));
     body.key(&ty.key);
     body.columns("unique", &ty.unique);
-    body.columns("index", own_indexes(ty, &implemented));
+    body.indexes(own_indexes(ty, &implemented));
     body.ranges(&ty.ranges);
     body.checks(&ty.checks);
     out.push_str(&body.finish());
@@ -110,8 +122,8 @@ fn own_properties<'a>(ty: &'a EntityType, implemented: &[&InterfaceType]) -> &'a
 }
 
 /// The indexes that must be written for the rest to follow from the interfaces.
-fn own_indexes<'a>(ty: &'a EntityType, implemented: &[&InterfaceType]) -> &'a [Vec<String>] {
-    let mut order: HashMap<&Vec<String>, usize> = HashMap::new();
+fn own_indexes<'a>(ty: &'a EntityType, implemented: &[&InterfaceType]) -> &'a [IndexDecl] {
+    let mut order: HashMap<&IndexDecl, usize> = HashMap::new();
     for index in implemented.iter().flat_map(|i| &i.indexes) {
         let next = order.len();
         order.entry(index).or_insert(next);
@@ -188,6 +200,23 @@ impl<'a> Body<'a> {
                     _ => None,
                 };
                 (single, tuple.join(", "), String::new())
+            }),
+        );
+    }
+
+    fn indexes(&mut self, indexes: &[IndexDecl]) {
+        self.place(
+            "index",
+            indexes.iter().map(|index| {
+                let columns = index.columns.join(", ");
+                let single = match index.columns.as_slice() {
+                    [one] => Some(one.as_str()),
+                    _ => None,
+                };
+                match index_arguments(index) {
+                    arguments if arguments.is_empty() => (single, columns, arguments),
+                    arguments => (single, format!("{columns}, {arguments}"), arguments),
+                }
             }),
         );
     }

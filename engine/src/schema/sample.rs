@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 
+use crate::model::index::method;
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, PropertyType,
-    RangeConstraint, ScalarType, Schema, Value,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, IndexDecl, IndexKind, InterfaceType,
+    Metric, Property, PropertyType, RangeConstraint, ScalarType, Schema, Value,
 };
 
 /// Choices read from bytes.
@@ -71,7 +72,7 @@ pub(super) fn schema(tape: &mut Tape<'_>) -> Schema {
     let mut schema = Schema::default();
     for i in 0..tape.below(4) {
         let properties = properties(tape, &format!("of{i}"));
-        let indexes = tuples(tape, &properties, false, |p| !is_blob(p));
+        let indexes = indexes(tape, &properties, false);
         schema.interfaces.push(InterfaceType {
             name: format!("{}Face{i}", tape.pick(&STEMS)),
             properties,
@@ -120,8 +121,8 @@ fn entity(
         moved.description = tape.pick(&TEXTS).to_string();
         properties.insert(tape.below(properties.len() + 1), moved);
     }
-    let mut indexes = tuples(tape, &properties, is_edge, |p| !is_blob(p));
-    indexes.retain(|index| !inherited.contains(index));
+    let mut indexes = indexes(tape, &properties, is_edge);
+    indexes.retain(|index| inherited.iter().all(|other| index != other && same_metrics(index, other)));
     indexes.extend(inherited);
     let keys: Vec<Vec<String>> = tuples(tape, &properties, is_edge, |p| is_comparable(p) && !p.nullable);
     let unique = tuples(tape, &properties, is_edge, is_comparable);
@@ -193,6 +194,31 @@ fn is_blob(property: &Property) -> bool {
 
 fn is_comparable(property: &Property) -> bool {
     matches!(property.ty, PropertyType::Scalar(_) | PropertyType::Enum(_)) && !is_blob(property)
+}
+
+/// Different indexes that fit their columns, with one metric for a column.
+fn indexes(tape: &mut Tape<'_>, properties: &[Property], is_edge: bool) -> Vec<IndexDecl> {
+    let mut indexes: Vec<IndexDecl> = Vec::new();
+    for kind in [IndexKind::Auto, IndexKind::Text, IndexKind::Ngram] {
+        let ends = is_edge && kind == IndexKind::Auto;
+        let columns = tuples(tape, properties, ends, |p| method(kind, &p.ty).is_some());
+        indexes.extend(columns.into_iter().map(|columns| IndexDecl { columns, kind, metric: None }));
+    }
+    let vectors = tuples(tape, properties, false, |p| matches!(p.ty, PropertyType::Vector(_)));
+    for columns in vectors {
+        let metric = Some(*tape.pick(&[Metric::Cosine, Metric::L2, Metric::Dot]));
+        let index = IndexDecl { columns, kind: IndexKind::Auto, metric };
+        if indexes.iter().all(|other| same_metrics(&index, other)) {
+            indexes.insert(tape.below(indexes.len() + 1), index);
+        }
+    }
+    indexes
+}
+
+/// Whether no column gets one metric from one index and another from the other.
+fn same_metrics(a: &IndexDecl, b: &IndexDecl) -> bool {
+    let both = a.metric.is_some() && b.metric.is_some() && a.columns.iter().any(|c| b.columns.contains(c));
+    !both || a.metric == b.metric
 }
 
 /// Different tuples of different columns that `suits`.

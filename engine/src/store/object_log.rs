@@ -123,6 +123,23 @@ impl ObjectLog {
         }
     }
 
+    /// Removes a document only if it is still the one that was read. Object stores keep no such condition: there
+    /// nothing is ever removed this way, and the answer is [`Put::Refused`].
+    ///
+    /// # Errors
+    /// The local disk's.
+    pub async fn delete_if_match(&self, name: &str, read: &Document) -> Result<Put> {
+        match &self.local {
+            Some(root) => delete_local(root.clone(), name.to_string(), read.tag.clone()).await,
+            None => Ok(Put::Refused),
+        }
+    }
+
+    /// Whether [`ObjectLog::delete_if_match`] ever removes anything.
+    pub fn deletes_conditionally(&self) -> bool {
+        self.local.is_some()
+    }
+
     /// Removes a document; its absence is fine.
     ///
     /// # Errors
@@ -228,14 +245,9 @@ fn lock_now(root: &std::path::Path) -> std::io::Result<std::fs::File> {
 
 async fn replace_local(root: PathBuf, name: String, tag: Tag, bytes: Bytes) -> Result<Put> {
     blocking(move || {
-        let path = name.split('/').fold(root.clone(), |p, s| p.join(s));
+        let path = local_path(&root, &name);
         let _lock = lock_now(&root)?;
-        let current = match std::fs::read(&path) {
-            Ok(current) => current,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Put::Refused),
-            Err(e) => return Err(e),
-        };
-        if Tag::Content(content_tag(&current)) != tag {
+        if !holds(&path, &tag)? {
             return Ok(Put::Refused);
         }
         let staged = root.join(crate::format::paths::REFS).join(STAGED);
@@ -247,6 +259,32 @@ async fn replace_local(root: PathBuf, name: String, tag: Tag, bytes: Bytes) -> R
         Ok(Put::Done)
     })
     .await
+}
+
+async fn delete_local(root: PathBuf, name: String, tag: Tag) -> Result<Put> {
+    blocking(move || {
+        let path = local_path(&root, &name);
+        let _lock = lock_now(&root)?;
+        if !holds(&path, &tag)? {
+            return Ok(Put::Refused);
+        }
+        std::fs::remove_file(&path)?;
+        Ok(Put::Done)
+    })
+    .await
+}
+
+fn local_path(root: &std::path::Path, name: &str) -> PathBuf {
+    name.split('/').fold(root.to_path_buf(), |path, part| path.join(part))
+}
+
+/// Whether a file has the content of this tag. Only under the lock does that stay so.
+fn holds(path: &std::path::Path, tag: &Tag) -> std::io::Result<bool> {
+    match std::fs::read(path) {
+        Ok(current) => Ok(Tag::Content(content_tag(&current)) == *tag),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> std::io::Result<T> + Send + 'static) -> Result<T> {

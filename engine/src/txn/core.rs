@@ -8,12 +8,13 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::error::{Error, Reason, Result};
 use crate::format::intent_json::WriterDoc;
 use crate::id;
-use crate::intent::{IntentLog, LiveOperations, process};
+use crate::intent::{IntentLog, LiveOperations, Readers, process};
 use crate::limits;
 use crate::manifest::heads::Heads;
 use crate::options::EngineOptions;
 use crate::store::Store;
 use crate::store::lance::keys::KeyIndex;
+use crate::store::lance::search::inverted::TextIndexes;
 use crate::store::lance::{Table, TableAt};
 
 /// Open tables kept. One is a few kilobytes plus its manifest.
@@ -28,12 +29,16 @@ pub struct Core {
     pub heads: Heads,
     /// The intents.
     pub intents: IntentLog,
+    /// What running reads hold.
+    pub readers: Readers,
     /// What this engine is doing.
     pub live: LiveOperations,
     /// Time, ids, leases.
     pub options: EngineOptions,
     /// Whether writes are refused.
     pub read_only: bool,
+    /// What was read of text indexes.
+    pub texts: TextIndexes,
     writer: WriterDoc,
     tables: moka::future::Cache<TableAt, Table>,
     keys: std::sync::Mutex<HashMap<KeyIndexName, Arc<AsyncMutex<KeyIndex>>>>,
@@ -51,16 +56,19 @@ impl Core {
         engine_id: &str,
         read_only: bool,
     ) -> Arc<Self> {
+        let writer = process::this(engine_id);
         Arc::new(Self {
             heads: Heads::new(store.clone()),
             intents: IntentLog::new(store.clone()),
+            readers: Readers::new(store.clone(), &options, &writer, read_only),
             live,
-            writer: process::this(engine_id),
+            writer,
             tables: moka::future::Cache::new(MAX_OPEN_TABLES),
             keys: std::sync::Mutex::default(),
             store,
             options,
             read_only,
+            texts: TextIndexes::default(),
         })
     }
 

@@ -100,6 +100,7 @@ impl Action for Load {
     }
 
     async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
+        let _held = core.readers.hold(&view.snapshot);
         let (sender, mut batches) = mpsc::channel(BATCHES_IN_FLIGHT);
         let decoder = spawn_decoder(core, self.source.clone(), view.snapshot.schema.clone(), sender);
         let mut stream = Stream::new(core, view, self.mode);

@@ -3679,6 +3679,927 @@ impl ::prost::Name for Predicate {
         "type.googleapis.com/omnigraph.v1.Predicate".into()
     }
 }
+/// A whole schema. Names are unique within their kind; edge names also when case is ignored.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Schema {
+    /// Interfaces, by name. Empty: none.
+    #[prost(message, repeated, tag = "1")]
+    pub interfaces: ::prost::alloc::vec::Vec<Interface>,
+    /// Node types, by name. Empty: none.
+    #[prost(message, repeated, tag = "2")]
+    pub node_types: ::prost::alloc::vec::Vec<NodeType>,
+    /// Edge types, by name. Empty: none.
+    #[prost(message, repeated, tag = "3")]
+    pub edge_types: ::prost::alloc::vec::Vec<EdgeType>,
+}
+impl ::prost::Name for Schema {
+    const NAME: &'static str = "Schema";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Schema".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Schema".into()
+    }
+}
+/// A schema as a caller writes it down.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SchemaDefinition {
+    /// The form it is written in; must be set. Whatever is wrong with it answers INVALID_SCHEMA, which names every
+    /// offender, with line and column where there is text.
+    #[prost(oneof = "schema_definition::Form", tags = "1, 2")]
+    pub form: ::core::option::Option<schema_definition::Form>,
+}
+/// Nested message and enum types in `SchemaDefinition`.
+pub mod schema_definition {
+    /// The form it is written in; must be set. Whatever is wrong with it answers INVALID_SCHEMA, which names every
+    /// offender, with line and column where there is text.
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Form {
+        /// `.pg` source text. Empty text is a schema without types.
+        #[prost(string, tag = "1")]
+        Source(::prost::alloc::string::String),
+        /// The message form. Stable ids are matched with the graph's own where they are set.
+        #[prost(message, tag = "2")]
+        Schema(super::Schema),
+    }
+}
+impl ::prost::Name for SchemaDefinition {
+    const NAME: &'static str = "SchemaDefinition";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SchemaDefinition".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SchemaDefinition".into()
+    }
+}
+/// Properties, constraints and indexes that several node types have in common.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Interface {
+    /// Name. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Properties every implementing type has. Empty: none.
+    #[prost(message, repeated, tag = "2")]
+    pub properties: ::prost::alloc::vec::Vec<Property>,
+    /// Constraints every implementing type has; a key included. Empty: none.
+    #[prost(message, repeated, tag = "3")]
+    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
+    /// Indexes every implementing type has. Empty: none.
+    #[prost(message, repeated, tag = "4")]
+    pub indexes: ::prost::alloc::vec::Vec<Index>,
+    /// Text for people. Empty: none.
+    #[prost(string, tag = "5")]
+    pub description: ::prost::alloc::string::String,
+    /// Annotations this version gives no meaning to, kept as they were written.
+    #[prost(message, repeated, tag = "6")]
+    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
+}
+impl ::prost::Name for Interface {
+    const NAME: &'static str = "Interface";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Interface".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Interface".into()
+    }
+}
+/// A type of nodes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct NodeType {
+    /// Name. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Identity that outlives a rename. Opaque; the server assigns it where a request leaves it empty.
+    #[prost(string, tag = "2")]
+    pub stable_id: ::prost::alloc::string::String,
+    /// Interfaces it implements, by name. Empty: none.
+    #[prost(string, repeated, tag = "3")]
+    pub implements: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// All properties, inherited ones included. A request may leave the inherited ones out; if it has them they
+    /// must agree with the interface.
+    #[prost(message, repeated, tag = "4")]
+    pub properties: ::prost::alloc::vec::Vec<Property>,
+    /// All constraints, inherited ones included, under the same rule.
+    #[prost(message, repeated, tag = "5")]
+    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
+    /// All indexes, inherited ones included, under the same rule.
+    #[prost(message, repeated, tag = "6")]
+    pub indexes: ::prost::alloc::vec::Vec<Index>,
+    /// Text for people. Empty: none.
+    #[prost(string, tag = "7")]
+    pub description: ::prost::alloc::string::String,
+    /// Annotations this version gives no meaning to, kept as they were written.
+    #[prost(message, repeated, tag = "8")]
+    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
+}
+impl ::prost::Name for NodeType {
+    const NAME: &'static str = "NodeType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.NodeType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.NodeType".into()
+    }
+}
+/// A type of edges. Edges are directed and their two ends are fixed types.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct EdgeType {
+    /// Name. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Identity that outlives a rename. Opaque; the server assigns it where a request leaves it empty.
+    #[prost(string, tag = "2")]
+    pub stable_id: ::prost::alloc::string::String,
+    /// Name of the node type its edges leave. Must be declared.
+    #[prost(string, tag = "3")]
+    pub from_type: ::prost::alloc::string::String,
+    /// Name of the node type its edges enter. Must be declared; may be the same.
+    #[prost(string, tag = "4")]
+    pub to_type: ::prost::alloc::string::String,
+    /// All properties. Empty: an edge carries nothing but its ends.
+    #[prost(message, repeated, tag = "5")]
+    pub properties: ::prost::alloc::vec::Vec<Property>,
+    /// Constraints; those over properties may also name `src` and `dst`. Empty: none.
+    #[prost(message, repeated, tag = "6")]
+    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
+    /// Indexes. Empty: none beyond those the store keeps for the ends.
+    #[prost(message, repeated, tag = "7")]
+    pub indexes: ::prost::alloc::vec::Vec<Index>,
+    /// Text for people. Empty: none.
+    #[prost(string, tag = "8")]
+    pub description: ::prost::alloc::string::String,
+    /// Annotations this version gives no meaning to, kept as they were written.
+    #[prost(message, repeated, tag = "9")]
+    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
+}
+impl ::prost::Name for EdgeType {
+    const NAME: &'static str = "EdgeType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.EdgeType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.EdgeType".into()
+    }
+}
+/// A property of a type.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Property {
+    /// Name, with regard to case. Any word except the reserved ones (`id`, `src`, `dst`, `from`, `to`, the names
+    /// the store uses for itself, and whatever starts with two underscores).
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Identity that outlives a rename; a property that is dropped and declared again gets another. Opaque; the
+    /// server assigns it where a request leaves it empty.
+    #[prost(string, tag = "2")]
+    pub stable_id: ::prost::alloc::string::String,
+    /// What its values are; must be set.
+    #[prost(message, optional, tag = "3")]
+    pub r#type: ::core::option::Option<PropertyType>,
+    /// Whether it may be null. False: every entity has a value.
+    #[prost(bool, tag = "4")]
+    pub nullable: bool,
+    /// How its vectors come from a text. Not set: the data carries them.
+    #[prost(message, optional, tag = "5")]
+    pub embedding: ::core::option::Option<Embedding>,
+    /// Text for people. Empty: none.
+    #[prost(string, tag = "6")]
+    pub description: ::prost::alloc::string::String,
+    /// Annotations this version gives no meaning to, kept as they were written.
+    #[prost(message, repeated, tag = "7")]
+    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
+    /// Interface it comes from. Empty: declared in the type itself.
+    #[prost(string, tag = "8")]
+    pub inherited_from: ::prost::alloc::string::String,
+}
+impl ::prost::Name for Property {
+    const NAME: &'static str = "Property";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Property".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Property".into()
+    }
+}
+/// The type of a property.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PropertyType {
+    /// Which family of types; must be set.
+    #[prost(oneof = "property_type::Kind", tags = "1, 2, 3, 4")]
+    pub kind: ::core::option::Option<property_type::Kind>,
+}
+/// Nested message and enum types in `PropertyType`.
+pub mod property_type {
+    /// Which family of types; must be set.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Kind {
+        /// A single value of a built-in type.
+        #[prost(enumeration = "super::ScalarType", tag = "1")]
+        Scalar(i32),
+        /// A vector of fixed dimension.
+        #[prost(message, tag = "2")]
+        Vector(super::VectorType),
+        /// One of a closed set of names.
+        #[prost(message, tag = "3")]
+        Enumeration(super::EnumType),
+        /// Any number of scalars, in order.
+        #[prost(message, tag = "4")]
+        List(super::ListType),
+    }
+}
+impl ::prost::Name for PropertyType {
+    const NAME: &'static str = "PropertyType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.PropertyType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.PropertyType".into()
+    }
+}
+/// A vector of 32-bit floating point numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VectorType {
+    /// Number of elements, at least 1. Zero is refused.
+    #[prost(uint32, tag = "1")]
+    pub dimension: u32,
+}
+impl ::prost::Name for VectorType {
+    const NAME: &'static str = "VectorType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.VectorType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.VectorType".into()
+    }
+}
+/// A closed set of names.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnumType {
+    /// The names, in declared order, without duplicates. Empty is refused.
+    #[prost(string, repeated, tag = "1")]
+    pub values: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+impl ::prost::Name for EnumType {
+    const NAME: &'static str = "EnumType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.EnumType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.EnumType".into()
+    }
+}
+/// A list of scalars.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListType {
+    /// Type of the elements, which are never null. Blob is refused.
+    #[prost(enumeration = "ScalarType", tag = "1")]
+    pub element: i32,
+}
+impl ::prost::Name for ListType {
+    const NAME: &'static str = "ListType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ListType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ListType".into()
+    }
+}
+/// How a vector property is filled from another property.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Embedding {
+    /// The String property the vector is made from. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub source_property: ::prost::alloc::string::String,
+    /// Name of the model. Empty: the one the deployment is configured with.
+    #[prost(string, tag = "2")]
+    pub model: ::prost::alloc::string::String,
+}
+impl ::prost::Name for Embedding {
+    const NAME: &'static str = "Embedding";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Embedding".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Embedding".into()
+    }
+}
+/// An index that should exist. It is an intention: writes never wait for it, maintenance builds it, and it never
+/// changes an answer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Index {
+    /// Properties it covers, in order, at least one. Each gets an index of its own.
+    #[prost(string, repeated, tag = "1")]
+    pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Interface it comes from. Empty: declared in the type itself.
+    #[prost(string, tag = "2")]
+    pub inherited_from: ::prost::alloc::string::String,
+    /// What it is for. Zero: whatever suits each property. A kind that a property's type does not have, or one this
+    /// server does not know, is refused with INVALID_SCHEMA.
+    #[prost(enumeration = "IndexKind", tag = "3")]
+    pub kind: i32,
+    /// How vectors are compared. Zero: see the value. Refused with INVALID_SCHEMA beside a kind, on anything but
+    /// vectors, where another index of the same property says otherwise, and if this server does not know it.
+    #[prost(enumeration = "VectorMetric", tag = "4")]
+    pub metric: i32,
+}
+impl ::prost::Name for Index {
+    const NAME: &'static str = "Index";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Index".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Index".into()
+    }
+}
+/// An annotation without a meaning in this version.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Annotation {
+    /// Name, without the at sign. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// What stood between its parentheses, as written. Empty: no parentheses, or nothing between them.
+    #[prost(string, tag = "2")]
+    pub arguments: ::prost::alloc::string::String,
+}
+impl ::prost::Name for Annotation {
+    const NAME: &'static str = "Annotation";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Annotation".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Annotation".into()
+    }
+}
+/// A rule that every published version of the graph obeys.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Constraint {
+    /// Interface it comes from. Empty: declared in the type itself.
+    #[prost(string, tag = "6")]
+    pub inherited_from: ::prost::alloc::string::String,
+    /// Which rule; must be set.
+    #[prost(oneof = "constraint::Kind", tags = "1, 2, 3, 4, 5")]
+    pub kind: ::core::option::Option<constraint::Kind>,
+}
+/// Nested message and enum types in `Constraint`.
+pub mod constraint {
+    /// The properties that give an entity its id. At most one key a type; its properties are not nullable and
+    /// never change.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Key {
+        /// Properties, in declared order, at least one; no Blob, Vector or list.
+        #[prost(string, repeated, tag = "1")]
+        pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    }
+    impl ::prost::Name for Key {
+        const NAME: &'static str = "Key";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Key".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Key".into()
+        }
+    }
+    /// No two entities of the type have the same tuple of values. A tuple with a null in it is exempt.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Unique {
+        /// Properties, in declared order, at least one; no Blob, Vector or list.
+        #[prost(string, repeated, tag = "1")]
+        pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    }
+    impl ::prost::Name for Unique {
+        const NAME: &'static str = "Unique";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Unique".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Unique".into()
+        }
+    }
+    /// A number, day or moment lies between two bounds, both inclusive. Null is exempt.
+    #[derive(Clone, PartialEq, ::prost::Message)]
+    pub struct Range {
+        /// Property it applies to. Empty is refused.
+        #[prost(string, tag = "1")]
+        pub property: ::prost::alloc::string::String,
+        /// Lower bound. Not set: unbounded below.
+        #[prost(message, optional, tag = "2")]
+        pub min: ::core::option::Option<super::Value>,
+        /// Upper bound. Not set: unbounded above. One of the two must be set.
+        #[prost(message, optional, tag = "3")]
+        pub max: ::core::option::Option<super::Value>,
+    }
+    impl ::prost::Name for Range {
+        const NAME: &'static str = "Range";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Range".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Range".into()
+        }
+    }
+    /// A text contains a match of a regular expression; an anchored expression has to match from end to end. Null
+    /// is exempt.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Check {
+        /// String property it applies to. Empty is refused.
+        #[prost(string, tag = "1")]
+        pub property: ::prost::alloc::string::String,
+        /// The expression. Empty is refused.
+        #[prost(string, tag = "2")]
+        pub pattern: ::prost::alloc::string::String,
+    }
+    impl ::prost::Name for Check {
+        const NAME: &'static str = "Check";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Check".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Check".into()
+        }
+    }
+    /// How many edges of the type leave each node of its source type.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Cardinality {
+        /// Fewest. Zero: a node need not have any.
+        #[prost(uint64, tag = "1")]
+        pub min: u64,
+        /// Most. Not set: unbounded.
+        #[prost(uint64, optional, tag = "2")]
+        pub max: ::core::option::Option<u64>,
+    }
+    impl ::prost::Name for Cardinality {
+        const NAME: &'static str = "Cardinality";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Cardinality".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Cardinality".into()
+        }
+    }
+    /// Which rule; must be set.
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Kind {
+        /// Identity.
+        #[prost(message, tag = "1")]
+        Key(Key),
+        /// Uniqueness.
+        #[prost(message, tag = "2")]
+        Unique(Unique),
+        /// Bounds.
+        #[prost(message, tag = "3")]
+        Range(Range),
+        /// Pattern.
+        #[prost(message, tag = "4")]
+        Check(Check),
+        /// Number of edges; edge types only.
+        #[prost(message, tag = "5")]
+        Cardinality(Cardinality),
+    }
+}
+impl ::prost::Name for Constraint {
+    const NAME: &'static str = "Constraint";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Constraint".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Constraint".into()
+    }
+}
+/// A change of name to be read as a rename, so that data and history stay. Without it, a name that went and a
+/// name that came are a drop and an addition.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SchemaRename {
+    /// The type before the change; must be set.
+    #[prost(message, optional, tag = "1")]
+    pub r#type: ::core::option::Option<TypeRef>,
+    /// The property before the change. Empty: the type itself is renamed.
+    #[prost(string, tag = "2")]
+    pub property: ::prost::alloc::string::String,
+    /// Name after the change. Empty is refused.
+    #[prost(string, tag = "3")]
+    pub new_name: ::prost::alloc::string::String,
+}
+impl ::prost::Name for SchemaRename {
+    const NAME: &'static str = "SchemaRename";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SchemaRename".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SchemaRename".into()
+    }
+}
+/// One step from a graph's schema to a wanted one.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SchemaChange {
+    /// What happens.
+    #[prost(enumeration = "schema_change::Action", tag = "1")]
+    pub action: i32,
+    /// The type concerned, by its name before the change, or after it if it is added. Not set: an interface.
+    #[prost(message, optional, tag = "2")]
+    pub r#type: ::core::option::Option<TypeRef>,
+    /// The property concerned, under the same rule. Empty: the type as a whole, or one of its constraints.
+    #[prost(string, tag = "3")]
+    pub property: ::prost::alloc::string::String,
+    /// Sentence for people that says what happens.
+    #[prost(string, tag = "4")]
+    pub description: ::prost::alloc::string::String,
+    /// Whether data or meaning is lost, so that applying it needs consent.
+    #[prost(bool, tag = "5")]
+    pub destructive: bool,
+    /// Whether it is a step the graph cannot take; ApplySchema would refuse it.
+    #[prost(bool, tag = "6")]
+    pub refused: bool,
+    /// Entities that have to be rewritten or checked. Zero: none.
+    #[prost(uint64, tag = "7")]
+    pub entities_touched: u64,
+}
+/// Nested message and enum types in `SchemaChange`.
+pub mod schema_change {
+    /// Kinds of steps.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Action {
+        /// Never sent.
+        Unspecified = 0,
+        /// Something is declared that was not there.
+        Add = 1,
+        /// Something goes, with its data.
+        Drop = 2,
+        /// Something gets another name.
+        Rename = 3,
+        /// Something that stays is declared differently.
+        Alter = 4,
+    }
+    impl Action {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Unspecified => "ACTION_UNSPECIFIED",
+                Self::Add => "ACTION_ADD",
+                Self::Drop => "ACTION_DROP",
+                Self::Rename => "ACTION_RENAME",
+                Self::Alter => "ACTION_ALTER",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "ACTION_UNSPECIFIED" => Some(Self::Unspecified),
+                "ACTION_ADD" => Some(Self::Add),
+                "ACTION_DROP" => Some(Self::Drop),
+                "ACTION_RENAME" => Some(Self::Rename),
+                "ACTION_ALTER" => Some(Self::Alter),
+                _ => None,
+            }
+        }
+    }
+}
+impl ::prost::Name for SchemaChange {
+    const NAME: &'static str = "SchemaChange";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SchemaChange".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SchemaChange".into()
+    }
+}
+/// Built-in single-value types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum ScalarType {
+    /// Not said; refused with INVALID_SCHEMA.
+    Unspecified = 0,
+    /// UTF-8 text.
+    String = 1,
+    /// True or false.
+    Bool = 2,
+    /// Signed 32-bit integer.
+    I32 = 3,
+    /// Signed 64-bit integer.
+    I64 = 4,
+    /// Unsigned 32-bit integer.
+    U32 = 5,
+    /// Unsigned 64-bit integer.
+    U64 = 6,
+    /// 32-bit floating point number.
+    F32 = 7,
+    /// 64-bit floating point number.
+    F64 = 8,
+    /// Calendar day.
+    Date = 9,
+    /// Moment in UTC, to the microsecond.
+    Datetime = 10,
+    /// Bytes of any size, stored apart from the row. Not part of keys, unique tuples or comparisons.
+    Blob = 11,
+}
+impl ScalarType {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SCALAR_TYPE_UNSPECIFIED",
+            Self::String => "SCALAR_TYPE_STRING",
+            Self::Bool => "SCALAR_TYPE_BOOL",
+            Self::I32 => "SCALAR_TYPE_I32",
+            Self::I64 => "SCALAR_TYPE_I64",
+            Self::U32 => "SCALAR_TYPE_U32",
+            Self::U64 => "SCALAR_TYPE_U64",
+            Self::F32 => "SCALAR_TYPE_F32",
+            Self::F64 => "SCALAR_TYPE_F64",
+            Self::Date => "SCALAR_TYPE_DATE",
+            Self::Datetime => "SCALAR_TYPE_DATETIME",
+            Self::Blob => "SCALAR_TYPE_BLOB",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SCALAR_TYPE_UNSPECIFIED" => Some(Self::Unspecified),
+            "SCALAR_TYPE_STRING" => Some(Self::String),
+            "SCALAR_TYPE_BOOL" => Some(Self::Bool),
+            "SCALAR_TYPE_I32" => Some(Self::I32),
+            "SCALAR_TYPE_I64" => Some(Self::I64),
+            "SCALAR_TYPE_U32" => Some(Self::U32),
+            "SCALAR_TYPE_U64" => Some(Self::U64),
+            "SCALAR_TYPE_F32" => Some(Self::F32),
+            "SCALAR_TYPE_F64" => Some(Self::F64),
+            "SCALAR_TYPE_DATE" => Some(Self::Date),
+            "SCALAR_TYPE_DATETIME" => Some(Self::Datetime),
+            "SCALAR_TYPE_BLOB" => Some(Self::Blob),
+            _ => None,
+        }
+    }
+}
+/// What an index is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum IndexKind {
+    /// Whatever suits the type of the property: equality, ranges, membership in lists, neighbours of vectors.
+    Unspecified = 0,
+    /// Words in text, ranked. String only.
+    Text = 1,
+    /// Any part of a text. String only.
+    Ngram = 2,
+}
+impl IndexKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "INDEX_KIND_UNSPECIFIED",
+            Self::Text => "INDEX_KIND_TEXT",
+            Self::Ngram => "INDEX_KIND_NGRAM",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "INDEX_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "INDEX_KIND_TEXT" => Some(Self::Text),
+            "INDEX_KIND_NGRAM" => Some(Self::Ngram),
+            _ => None,
+        }
+    }
+}
+/// How two vectors are compared; less is nearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum VectorMetric {
+    /// Not said: as the indexes of the property say, cosine where none does.
+    Unspecified = 0,
+    /// One minus the cosine of the angle between them.
+    Cosine = 1,
+    /// The square of their Euclidean distance.
+    L2 = 2,
+    /// One minus their inner product.
+    Dot = 3,
+}
+impl VectorMetric {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "VECTOR_METRIC_UNSPECIFIED",
+            Self::Cosine => "VECTOR_METRIC_COSINE",
+            Self::L2 => "VECTOR_METRIC_L2",
+            Self::Dot => "VECTOR_METRIC_DOT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "VECTOR_METRIC_UNSPECIFIED" => Some(Self::Unspecified),
+            "VECTOR_METRIC_COSINE" => Some(Self::Cosine),
+            "VECTOR_METRIC_L2" => Some(Self::L2),
+            "VECTOR_METRIC_DOT" => Some(Self::Dot),
+            _ => None,
+        }
+    }
+}
+/// What to look for: a vector, words, or both. A search for neither answers INVALID_ARGUMENT.
+///
+/// The best come first, and those as good by id, so a search of one version has the same answer every time. Conditions
+/// hold before any entity is chosen. An index changes how long a search takes: words are ranked exactly with one, in
+/// part with one, and without; vectors that an index covers are found with high probability, and their distances are
+/// exact. A null vector and a null text match nothing.
+///
+/// With a vector and words, each ranking chooses four times as many entities as are wanted, at least 100; the
+/// relevance of an entity is the sum of 1 / (60 + its rank) over the rankings that chose it, ranks counted from 1.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Search {
+    /// Rank by the distance to a vector. Not set: no vector.
+    #[prost(message, optional, tag = "1")]
+    pub vector: ::core::option::Option<VectorQuery>,
+    /// Rank by words. Not set: no words.
+    #[prost(message, optional, tag = "2")]
+    pub text: ::core::option::Option<TextQuery>,
+}
+impl ::prost::Name for Search {
+    const NAME: &'static str = "Search";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Search".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Search".into()
+    }
+}
+/// A vector to be near to.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct VectorQuery {
+    /// Property to compare, of the type Vector. Empty is refused; another type answers INVALID_ARGUMENT.
+    #[prost(string, tag = "1")]
+    pub property: ::prost::alloc::string::String,
+    /// The vector: exactly as many finite numbers as the property's dimension; anything else is a TYPE_MISMATCH. All
+    /// zeros have no direction and answer INVALID_ARGUMENT by cosine; such vectors are never found by it.
+    #[prost(float, repeated, tag = "2")]
+    pub elements: ::prost::alloc::vec::Vec<f32>,
+    /// How vectors are compared. Unspecified: as the indexes of the property say, cosine where none does. An index is of
+    /// use only for its own metric.
+    #[prost(enumeration = "VectorMetric", tag = "3")]
+    pub metric: i32,
+}
+impl ::prost::Name for VectorQuery {
+    const NAME: &'static str = "VectorQuery";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.VectorQuery".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.VectorQuery".into()
+    }
+}
+/// Words to look for.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TextQuery {
+    /// Properties to look in, of the type String, each once; an entity's score is the sum of its scores in them. Empty:
+    /// those with a text index, and if there are none, all. Another type answers INVALID_ARGUMENT.
+    #[prost(string, repeated, tag = "1")]
+    pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The words, as somebody wrote them: runs of letters and digits. Case, accents and English endings make no
+    /// difference, and the most frequent English words count as none. An entity matches if it has any of them. Empty is
+    /// refused; more than 16 KiB or 256 different words answer LIMIT_EXCEEDED.
+    #[prost(string, tag = "2")]
+    pub query: ::prost::alloc::string::String,
+}
+impl ::prost::Name for TextQuery {
+    const NAME: &'static str = "TextQuery";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.TextQuery".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.TextQuery".into()
+    }
+}
+/// Request of Search.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchRequest {
+    /// Graph id. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// Which version. Not set: head of main.
+    #[prost(message, optional, tag = "2")]
+    pub selector: ::core::option::Option<ReadSelector>,
+    /// Node or edge; must be set.
+    #[prost(enumeration = "EntityKind", tag = "3")]
+    pub kind: i32,
+    /// Declared type. Empty is refused.
+    #[prost(string, tag = "4")]
+    pub type_name: ::prost::alloc::string::String,
+    /// What to look for; must be set.
+    #[prost(message, optional, tag = "5")]
+    pub search: ::core::option::Option<Search>,
+    /// Condition on the entities. Not set: all of the type.
+    #[prost(message, optional, tag = "6")]
+    pub predicate: ::core::option::Option<Predicate>,
+    /// Properties to answer. Empty: all.
+    #[prost(string, repeated, tag = "7")]
+    pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Most hits to answer, 1 to 10000. Zero is refused, more answers LIMIT_EXCEEDED.
+    #[prost(uint32, tag = "8")]
+    pub limit: u32,
+}
+impl ::prost::Name for SearchRequest {
+    const NAME: &'static str = "SearchRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SearchRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SearchRequest".into()
+    }
+}
+/// Response of Search.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchResponse {
+    /// The version read.
+    #[prost(message, optional, tag = "1")]
+    pub read: ::core::option::Option<CommitRef>,
+    /// The hits, best first.
+    #[prost(message, repeated, tag = "2")]
+    pub hits: ::prost::alloc::vec::Vec<SearchHit>,
+    /// Whether hits at the end were left out because the answer would have become too large for one message. The
+    /// Flight scan with the same search has them all.
+    #[prost(bool, tag = "3")]
+    pub truncated: bool,
+}
+impl ::prost::Name for SearchResponse {
+    const NAME: &'static str = "SearchResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SearchResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SearchResponse".into()
+    }
+}
+/// An entity that was found.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchHit {
+    /// The entity.
+    #[prost(message, optional, tag = "1")]
+    pub entity: ::core::option::Option<Entity>,
+    /// Distance of its vector; smaller is nearer. Not set: the search has no vector, or did not choose the entity by it.
+    #[prost(float, optional, tag = "2")]
+    pub distance: ::core::option::Option<f32>,
+    /// Okapi BM25 score of its texts with k1 = 1.2 and b = 0.75, counted over all entities of the type in the version;
+    /// larger is better. Not set: the search has no words, or did not choose the entity by them.
+    #[prost(float, optional, tag = "3")]
+    pub score: ::core::option::Option<f32>,
+    /// What both rankings say together; larger is better. Not set: the search is for a vector alone or for words alone.
+    #[prost(double, optional, tag = "4")]
+    pub relevance: ::core::option::Option<f64>,
+}
+impl ::prost::Name for SearchHit {
+    const NAME: &'static str = "SearchHit";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SearchHit".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SearchHit".into()
+    }
+}
 /// One step of a mutation.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Operation {
@@ -4150,10 +5071,12 @@ impl Compression {
 ///
 /// Columns come as `id`, for edges `src` and `dst`, then properties in declared order or in the order asked
 /// for. Without `order_by` the rows of an endpoint, and the endpoints, are in no particular order; with it, or
-/// with a limit, there is one endpoint.
+/// with a limit, there is one endpoint. With a search there is one endpoint, too; its rows are the hits, best first,
+/// and after their columns come `_distance` (Float32) if it has a vector, `_score` (Float32) if it has words, and
+/// `_relevance` (Float64) if it has both, as in SearchHit.
 ///
 /// Reasons: GRAPH_NOT_FOUND, BRANCH_NOT_FOUND, COMMIT_NOT_FOUND, TAG_NOT_FOUND, TYPE_NOT_FOUND,
-/// PROPERTY_NOT_FOUND, INVALID_PREDICATE, INVALID_TICKET, UNSUPPORTED_FEATURE.
+/// PROPERTY_NOT_FOUND, INVALID_PREDICATE, INVALID_TICKET, UNSUPPORTED_FEATURE, and those of GraphService.Search.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ScanCommand {
     /// Graph id. Empty is refused.
@@ -4174,10 +5097,10 @@ pub struct ScanCommand {
     /// Condition on the rows. Not set: all rows.
     #[prost(message, optional, tag = "6")]
     pub predicate: ::core::option::Option<Predicate>,
-    /// Order of the rows, most significant first. Empty: none.
+    /// Order of the rows, most significant first. Empty: none. Refused beside a search, which has an order of its own.
     #[prost(message, repeated, tag = "7")]
     pub order_by: ::prost::alloc::vec::Vec<OrderBy>,
-    /// Most rows to answer. Zero: no limit.
+    /// Most rows to answer. Zero: no limit. With a search 1 to 10000, and zero is refused.
     #[prost(uint64, tag = "8")]
     pub limit: u64,
     /// Most endpoints to divide the scan into. Zero: the server's choice. A hint: there may be fewer.
@@ -4187,6 +5110,9 @@ pub struct ScanCommand {
     /// Empty: none.
     #[prost(string, repeated, tag = "10")]
     pub required_features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Answer the hits of this search among the rows that satisfy the condition. Not set: all of those rows.
+    #[prost(message, optional, tag = "11")]
+    pub search: ::core::option::Option<Search>,
 }
 impl ::prost::Name for ScanCommand {
     const NAME: &'static str = "ScanCommand";
@@ -4326,683 +5252,6 @@ impl ::prost::Name for ListFlightsCriteria {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "type.googleapis.com/omnigraph.v1.ListFlightsCriteria".into()
-    }
-}
-/// A whole schema. Names are unique within their kind; edge names also when case is ignored.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Schema {
-    /// Interfaces, by name. Empty: none.
-    #[prost(message, repeated, tag = "1")]
-    pub interfaces: ::prost::alloc::vec::Vec<Interface>,
-    /// Node types, by name. Empty: none.
-    #[prost(message, repeated, tag = "2")]
-    pub node_types: ::prost::alloc::vec::Vec<NodeType>,
-    /// Edge types, by name. Empty: none.
-    #[prost(message, repeated, tag = "3")]
-    pub edge_types: ::prost::alloc::vec::Vec<EdgeType>,
-}
-impl ::prost::Name for Schema {
-    const NAME: &'static str = "Schema";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Schema".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Schema".into()
-    }
-}
-/// A schema as a caller writes it down.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct SchemaDefinition {
-    /// The form it is written in; must be set. Whatever is wrong with it answers INVALID_SCHEMA, which names every
-    /// offender, with line and column where there is text.
-    #[prost(oneof = "schema_definition::Form", tags = "1, 2")]
-    pub form: ::core::option::Option<schema_definition::Form>,
-}
-/// Nested message and enum types in `SchemaDefinition`.
-pub mod schema_definition {
-    /// The form it is written in; must be set. Whatever is wrong with it answers INVALID_SCHEMA, which names every
-    /// offender, with line and column where there is text.
-    #[derive(Clone, PartialEq, ::prost::Oneof)]
-    pub enum Form {
-        /// `.pg` source text. Empty text is a schema without types.
-        #[prost(string, tag = "1")]
-        Source(::prost::alloc::string::String),
-        /// The message form. Stable ids are matched with the graph's own where they are set.
-        #[prost(message, tag = "2")]
-        Schema(super::Schema),
-    }
-}
-impl ::prost::Name for SchemaDefinition {
-    const NAME: &'static str = "SchemaDefinition";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.SchemaDefinition".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.SchemaDefinition".into()
-    }
-}
-/// Properties, constraints and indexes that several node types have in common.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Interface {
-    /// Name. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// Properties every implementing type has. Empty: none.
-    #[prost(message, repeated, tag = "2")]
-    pub properties: ::prost::alloc::vec::Vec<Property>,
-    /// Constraints every implementing type has; a key included. Empty: none.
-    #[prost(message, repeated, tag = "3")]
-    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
-    /// Indexes every implementing type has. Empty: none.
-    #[prost(message, repeated, tag = "4")]
-    pub indexes: ::prost::alloc::vec::Vec<Index>,
-    /// Text for people. Empty: none.
-    #[prost(string, tag = "5")]
-    pub description: ::prost::alloc::string::String,
-    /// Annotations this version gives no meaning to, kept as they were written.
-    #[prost(message, repeated, tag = "6")]
-    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
-}
-impl ::prost::Name for Interface {
-    const NAME: &'static str = "Interface";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Interface".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Interface".into()
-    }
-}
-/// A type of nodes.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct NodeType {
-    /// Name. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// Identity that outlives a rename. Opaque; the server assigns it where a request leaves it empty.
-    #[prost(string, tag = "2")]
-    pub stable_id: ::prost::alloc::string::String,
-    /// Interfaces it implements, by name. Empty: none.
-    #[prost(string, repeated, tag = "3")]
-    pub implements: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// All properties, inherited ones included. A request may leave the inherited ones out; if it has them they
-    /// must agree with the interface.
-    #[prost(message, repeated, tag = "4")]
-    pub properties: ::prost::alloc::vec::Vec<Property>,
-    /// All constraints, inherited ones included, under the same rule.
-    #[prost(message, repeated, tag = "5")]
-    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
-    /// All indexes, inherited ones included, under the same rule.
-    #[prost(message, repeated, tag = "6")]
-    pub indexes: ::prost::alloc::vec::Vec<Index>,
-    /// Text for people. Empty: none.
-    #[prost(string, tag = "7")]
-    pub description: ::prost::alloc::string::String,
-    /// Annotations this version gives no meaning to, kept as they were written.
-    #[prost(message, repeated, tag = "8")]
-    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
-}
-impl ::prost::Name for NodeType {
-    const NAME: &'static str = "NodeType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.NodeType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.NodeType".into()
-    }
-}
-/// A type of edges. Edges are directed and their two ends are fixed types.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct EdgeType {
-    /// Name. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// Identity that outlives a rename. Opaque; the server assigns it where a request leaves it empty.
-    #[prost(string, tag = "2")]
-    pub stable_id: ::prost::alloc::string::String,
-    /// Name of the node type its edges leave. Must be declared.
-    #[prost(string, tag = "3")]
-    pub from_type: ::prost::alloc::string::String,
-    /// Name of the node type its edges enter. Must be declared; may be the same.
-    #[prost(string, tag = "4")]
-    pub to_type: ::prost::alloc::string::String,
-    /// All properties. Empty: an edge carries nothing but its ends.
-    #[prost(message, repeated, tag = "5")]
-    pub properties: ::prost::alloc::vec::Vec<Property>,
-    /// Constraints; those over properties may also name `src` and `dst`. Empty: none.
-    #[prost(message, repeated, tag = "6")]
-    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
-    /// Indexes. Empty: none beyond those the store keeps for the ends.
-    #[prost(message, repeated, tag = "7")]
-    pub indexes: ::prost::alloc::vec::Vec<Index>,
-    /// Text for people. Empty: none.
-    #[prost(string, tag = "8")]
-    pub description: ::prost::alloc::string::String,
-    /// Annotations this version gives no meaning to, kept as they were written.
-    #[prost(message, repeated, tag = "9")]
-    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
-}
-impl ::prost::Name for EdgeType {
-    const NAME: &'static str = "EdgeType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.EdgeType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.EdgeType".into()
-    }
-}
-/// A property of a type.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Property {
-    /// Name, with regard to case. Any word except the reserved ones (`id`, `src`, `dst`, `from`, `to`, the names
-    /// the store uses for itself, and whatever starts with two underscores).
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// Identity that outlives a rename; a property that is dropped and declared again gets another. Opaque; the
-    /// server assigns it where a request leaves it empty.
-    #[prost(string, tag = "2")]
-    pub stable_id: ::prost::alloc::string::String,
-    /// What its values are; must be set.
-    #[prost(message, optional, tag = "3")]
-    pub r#type: ::core::option::Option<PropertyType>,
-    /// Whether it may be null. False: every entity has a value.
-    #[prost(bool, tag = "4")]
-    pub nullable: bool,
-    /// How its vectors come from a text. Not set: the data carries them.
-    #[prost(message, optional, tag = "5")]
-    pub embedding: ::core::option::Option<Embedding>,
-    /// Text for people. Empty: none.
-    #[prost(string, tag = "6")]
-    pub description: ::prost::alloc::string::String,
-    /// Annotations this version gives no meaning to, kept as they were written.
-    #[prost(message, repeated, tag = "7")]
-    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
-    /// Interface it comes from. Empty: declared in the type itself.
-    #[prost(string, tag = "8")]
-    pub inherited_from: ::prost::alloc::string::String,
-}
-impl ::prost::Name for Property {
-    const NAME: &'static str = "Property";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Property".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Property".into()
-    }
-}
-/// The type of a property.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct PropertyType {
-    /// Which family of types; must be set.
-    #[prost(oneof = "property_type::Kind", tags = "1, 2, 3, 4")]
-    pub kind: ::core::option::Option<property_type::Kind>,
-}
-/// Nested message and enum types in `PropertyType`.
-pub mod property_type {
-    /// Which family of types; must be set.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
-    pub enum Kind {
-        /// A single value of a built-in type.
-        #[prost(enumeration = "super::ScalarType", tag = "1")]
-        Scalar(i32),
-        /// A vector of fixed dimension.
-        #[prost(message, tag = "2")]
-        Vector(super::VectorType),
-        /// One of a closed set of names.
-        #[prost(message, tag = "3")]
-        Enumeration(super::EnumType),
-        /// Any number of scalars, in order.
-        #[prost(message, tag = "4")]
-        List(super::ListType),
-    }
-}
-impl ::prost::Name for PropertyType {
-    const NAME: &'static str = "PropertyType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.PropertyType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.PropertyType".into()
-    }
-}
-/// A vector of 32-bit floating point numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct VectorType {
-    /// Number of elements, at least 1. Zero is refused.
-    #[prost(uint32, tag = "1")]
-    pub dimension: u32,
-}
-impl ::prost::Name for VectorType {
-    const NAME: &'static str = "VectorType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.VectorType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.VectorType".into()
-    }
-}
-/// A closed set of names.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct EnumType {
-    /// The names, in declared order, without duplicates. Empty is refused.
-    #[prost(string, repeated, tag = "1")]
-    pub values: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-}
-impl ::prost::Name for EnumType {
-    const NAME: &'static str = "EnumType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.EnumType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.EnumType".into()
-    }
-}
-/// A list of scalars.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListType {
-    /// Type of the elements, which are never null. Blob is refused.
-    #[prost(enumeration = "ScalarType", tag = "1")]
-    pub element: i32,
-}
-impl ::prost::Name for ListType {
-    const NAME: &'static str = "ListType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.ListType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.ListType".into()
-    }
-}
-/// How a vector property is filled from another property.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Embedding {
-    /// The String property the vector is made from. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub source_property: ::prost::alloc::string::String,
-    /// Name of the model. Empty: the one the deployment is configured with.
-    #[prost(string, tag = "2")]
-    pub model: ::prost::alloc::string::String,
-}
-impl ::prost::Name for Embedding {
-    const NAME: &'static str = "Embedding";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Embedding".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Embedding".into()
-    }
-}
-/// An index that should exist. It is an intention: writes never wait for it, maintenance builds it.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Index {
-    /// Properties it covers, in order, at least one.
-    #[prost(string, repeated, tag = "1")]
-    pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Interface it comes from. Empty: declared in the type itself.
-    #[prost(string, tag = "2")]
-    pub inherited_from: ::prost::alloc::string::String,
-}
-impl ::prost::Name for Index {
-    const NAME: &'static str = "Index";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Index".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Index".into()
-    }
-}
-/// An annotation without a meaning in this version.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Annotation {
-    /// Name, without the at sign. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// What stood between its parentheses, as written. Empty: no parentheses, or nothing between them.
-    #[prost(string, tag = "2")]
-    pub arguments: ::prost::alloc::string::String,
-}
-impl ::prost::Name for Annotation {
-    const NAME: &'static str = "Annotation";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Annotation".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Annotation".into()
-    }
-}
-/// A rule that every published version of the graph obeys.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Constraint {
-    /// Interface it comes from. Empty: declared in the type itself.
-    #[prost(string, tag = "6")]
-    pub inherited_from: ::prost::alloc::string::String,
-    /// Which rule; must be set.
-    #[prost(oneof = "constraint::Kind", tags = "1, 2, 3, 4, 5")]
-    pub kind: ::core::option::Option<constraint::Kind>,
-}
-/// Nested message and enum types in `Constraint`.
-pub mod constraint {
-    /// The properties that give an entity its id. At most one key a type; its properties are not nullable and
-    /// never change.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Key {
-        /// Properties, in declared order, at least one; no Blob, Vector or list.
-        #[prost(string, repeated, tag = "1")]
-        pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    }
-    impl ::prost::Name for Key {
-        const NAME: &'static str = "Key";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Key".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Key".into()
-        }
-    }
-    /// No two entities of the type have the same tuple of values. A tuple with a null in it is exempt.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Unique {
-        /// Properties, in declared order, at least one; no Blob, Vector or list.
-        #[prost(string, repeated, tag = "1")]
-        pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    }
-    impl ::prost::Name for Unique {
-        const NAME: &'static str = "Unique";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Unique".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Unique".into()
-        }
-    }
-    /// A number, day or moment lies between two bounds, both inclusive. Null is exempt.
-    #[derive(Clone, PartialEq, ::prost::Message)]
-    pub struct Range {
-        /// Property it applies to. Empty is refused.
-        #[prost(string, tag = "1")]
-        pub property: ::prost::alloc::string::String,
-        /// Lower bound. Not set: unbounded below.
-        #[prost(message, optional, tag = "2")]
-        pub min: ::core::option::Option<super::Value>,
-        /// Upper bound. Not set: unbounded above. One of the two must be set.
-        #[prost(message, optional, tag = "3")]
-        pub max: ::core::option::Option<super::Value>,
-    }
-    impl ::prost::Name for Range {
-        const NAME: &'static str = "Range";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Range".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Range".into()
-        }
-    }
-    /// A text contains a match of a regular expression; an anchored expression has to match from end to end. Null
-    /// is exempt.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Check {
-        /// String property it applies to. Empty is refused.
-        #[prost(string, tag = "1")]
-        pub property: ::prost::alloc::string::String,
-        /// The expression. Empty is refused.
-        #[prost(string, tag = "2")]
-        pub pattern: ::prost::alloc::string::String,
-    }
-    impl ::prost::Name for Check {
-        const NAME: &'static str = "Check";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Check".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Check".into()
-        }
-    }
-    /// How many edges of the type leave each node of its source type.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Cardinality {
-        /// Fewest. Zero: a node need not have any.
-        #[prost(uint64, tag = "1")]
-        pub min: u64,
-        /// Most. Not set: unbounded.
-        #[prost(uint64, optional, tag = "2")]
-        pub max: ::core::option::Option<u64>,
-    }
-    impl ::prost::Name for Cardinality {
-        const NAME: &'static str = "Cardinality";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Cardinality".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Cardinality".into()
-        }
-    }
-    /// Which rule; must be set.
-    #[derive(Clone, PartialEq, ::prost::Oneof)]
-    pub enum Kind {
-        /// Identity.
-        #[prost(message, tag = "1")]
-        Key(Key),
-        /// Uniqueness.
-        #[prost(message, tag = "2")]
-        Unique(Unique),
-        /// Bounds.
-        #[prost(message, tag = "3")]
-        Range(Range),
-        /// Pattern.
-        #[prost(message, tag = "4")]
-        Check(Check),
-        /// Number of edges; edge types only.
-        #[prost(message, tag = "5")]
-        Cardinality(Cardinality),
-    }
-}
-impl ::prost::Name for Constraint {
-    const NAME: &'static str = "Constraint";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Constraint".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Constraint".into()
-    }
-}
-/// A change of name to be read as a rename, so that data and history stay. Without it, a name that went and a
-/// name that came are a drop and an addition.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SchemaRename {
-    /// The type before the change; must be set.
-    #[prost(message, optional, tag = "1")]
-    pub r#type: ::core::option::Option<TypeRef>,
-    /// The property before the change. Empty: the type itself is renamed.
-    #[prost(string, tag = "2")]
-    pub property: ::prost::alloc::string::String,
-    /// Name after the change. Empty is refused.
-    #[prost(string, tag = "3")]
-    pub new_name: ::prost::alloc::string::String,
-}
-impl ::prost::Name for SchemaRename {
-    const NAME: &'static str = "SchemaRename";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.SchemaRename".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.SchemaRename".into()
-    }
-}
-/// One step from a graph's schema to a wanted one.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SchemaChange {
-    /// What happens.
-    #[prost(enumeration = "schema_change::Action", tag = "1")]
-    pub action: i32,
-    /// The type concerned, by its name before the change, or after it if it is added. Not set: an interface.
-    #[prost(message, optional, tag = "2")]
-    pub r#type: ::core::option::Option<TypeRef>,
-    /// The property concerned, under the same rule. Empty: the type as a whole, or one of its constraints.
-    #[prost(string, tag = "3")]
-    pub property: ::prost::alloc::string::String,
-    /// Sentence for people that says what happens.
-    #[prost(string, tag = "4")]
-    pub description: ::prost::alloc::string::String,
-    /// Whether data or meaning is lost, so that applying it needs consent.
-    #[prost(bool, tag = "5")]
-    pub destructive: bool,
-    /// Whether it is a step the graph cannot take; ApplySchema would refuse it.
-    #[prost(bool, tag = "6")]
-    pub refused: bool,
-    /// Entities that have to be rewritten or checked. Zero: none.
-    #[prost(uint64, tag = "7")]
-    pub entities_touched: u64,
-}
-/// Nested message and enum types in `SchemaChange`.
-pub mod schema_change {
-    /// Kinds of steps.
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Action {
-        /// Never sent.
-        Unspecified = 0,
-        /// Something is declared that was not there.
-        Add = 1,
-        /// Something goes, with its data.
-        Drop = 2,
-        /// Something gets another name.
-        Rename = 3,
-        /// Something that stays is declared differently.
-        Alter = 4,
-    }
-    impl Action {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::Unspecified => "ACTION_UNSPECIFIED",
-                Self::Add => "ACTION_ADD",
-                Self::Drop => "ACTION_DROP",
-                Self::Rename => "ACTION_RENAME",
-                Self::Alter => "ACTION_ALTER",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "ACTION_UNSPECIFIED" => Some(Self::Unspecified),
-                "ACTION_ADD" => Some(Self::Add),
-                "ACTION_DROP" => Some(Self::Drop),
-                "ACTION_RENAME" => Some(Self::Rename),
-                "ACTION_ALTER" => Some(Self::Alter),
-                _ => None,
-            }
-        }
-    }
-}
-impl ::prost::Name for SchemaChange {
-    const NAME: &'static str = "SchemaChange";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.SchemaChange".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.SchemaChange".into()
-    }
-}
-/// Built-in single-value types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum ScalarType {
-    /// Not said; refused with INVALID_SCHEMA.
-    Unspecified = 0,
-    /// UTF-8 text.
-    String = 1,
-    /// True or false.
-    Bool = 2,
-    /// Signed 32-bit integer.
-    I32 = 3,
-    /// Signed 64-bit integer.
-    I64 = 4,
-    /// Unsigned 32-bit integer.
-    U32 = 5,
-    /// Unsigned 64-bit integer.
-    U64 = 6,
-    /// 32-bit floating point number.
-    F32 = 7,
-    /// 64-bit floating point number.
-    F64 = 8,
-    /// Calendar day.
-    Date = 9,
-    /// Moment in UTC, to the microsecond.
-    Datetime = 10,
-    /// Bytes of any size, stored apart from the row. Not part of keys, unique tuples or comparisons.
-    Blob = 11,
-}
-impl ScalarType {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "SCALAR_TYPE_UNSPECIFIED",
-            Self::String => "SCALAR_TYPE_STRING",
-            Self::Bool => "SCALAR_TYPE_BOOL",
-            Self::I32 => "SCALAR_TYPE_I32",
-            Self::I64 => "SCALAR_TYPE_I64",
-            Self::U32 => "SCALAR_TYPE_U32",
-            Self::U64 => "SCALAR_TYPE_U64",
-            Self::F32 => "SCALAR_TYPE_F32",
-            Self::F64 => "SCALAR_TYPE_F64",
-            Self::Date => "SCALAR_TYPE_DATE",
-            Self::Datetime => "SCALAR_TYPE_DATETIME",
-            Self::Blob => "SCALAR_TYPE_BLOB",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "SCALAR_TYPE_UNSPECIFIED" => Some(Self::Unspecified),
-            "SCALAR_TYPE_STRING" => Some(Self::String),
-            "SCALAR_TYPE_BOOL" => Some(Self::Bool),
-            "SCALAR_TYPE_I32" => Some(Self::I32),
-            "SCALAR_TYPE_I64" => Some(Self::I64),
-            "SCALAR_TYPE_U32" => Some(Self::U32),
-            "SCALAR_TYPE_U64" => Some(Self::U64),
-            "SCALAR_TYPE_F32" => Some(Self::F32),
-            "SCALAR_TYPE_F64" => Some(Self::F64),
-            "SCALAR_TYPE_DATE" => Some(Self::Date),
-            "SCALAR_TYPE_DATETIME" => Some(Self::Datetime),
-            "SCALAR_TYPE_BLOB" => Some(Self::Blob),
-            _ => None,
-        }
     }
 }
 /// A graph.
@@ -6253,6 +6502,32 @@ pub mod graph_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.GraphService", "Neighbors"));
             self.inner.unary(req, path, codec).await
         }
+        /// Answers the entities of one type that are nearest to a vector, whose texts best answer some words, or that do
+        /// both, best first. For thousands of hits, put the search into a Flight scan instead.
+        ///
+        /// Reasons: TYPE_NOT_FOUND, PROPERTY_NOT_FOUND, INVALID_PREDICATE, TYPE_MISMATCH for a vector that does not fit its
+        /// property.
+        pub async fn search(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SearchRequest>,
+        ) -> std::result::Result<tonic::Response<super::SearchResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.GraphService/Search",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.GraphService", "Search"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Streams a whole version as JSONL that Load accepts: all nodes, then all edges. The first message holds the
         /// header; errors that can be known by then come before it. Cancelling the call stops the work.
         pub async fn export(
@@ -6420,6 +6695,15 @@ pub mod graph_service_server {
             tonic::Response<super::NeighborsResponse>,
             tonic::Status,
         >;
+        /// Answers the entities of one type that are nearest to a vector, whose texts best answer some words, or that do
+        /// both, best first. For thousands of hits, put the search into a Flight scan instead.
+        ///
+        /// Reasons: TYPE_NOT_FOUND, PROPERTY_NOT_FOUND, INVALID_PREDICATE, TYPE_MISMATCH for a vector that does not fit its
+        /// property.
+        async fn search(
+            &self,
+            request: tonic::Request<super::SearchRequest>,
+        ) -> std::result::Result<tonic::Response<super::SearchResponse>, tonic::Status>;
         /// Server streaming response type for the Export method.
         type ExportStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::ExportResponse, tonic::Status>,
@@ -7062,6 +7346,51 @@ pub mod graph_service_server {
                     };
                     Box::pin(fut)
                 }
+                "/omnigraph.v1.GraphService/Search" => {
+                    #[allow(non_camel_case_types)]
+                    struct SearchSvc<T: GraphService>(pub Arc<T>);
+                    impl<
+                        T: GraphService,
+                    > tonic::server::UnaryService<super::SearchRequest>
+                    for SearchSvc<T> {
+                        type Response = super::SearchResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SearchRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as GraphService>::search(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SearchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/omnigraph.v1.GraphService/Export" => {
                     #[allow(non_camel_case_types)]
                     struct ExportSvc<T: GraphService>(pub Arc<T>);
@@ -7356,6 +7685,290 @@ impl ::prost::Name for GetRecoveryResponse {
         "type.googleapis.com/omnigraph.v1.GetRecoveryResponse".into()
     }
 }
+/// What one table takes on one branch. A branch has files of its own for a table from its first write on; until then it
+/// refers to those of the branches it was made from.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TableSpace {
+    /// `node:<Type>`, `edge:<Type>`, `__manifest`, or `_graph_commit_recoveries.lance`.
+    #[prost(string, tag = "1")]
+    pub table_key: ::prost::alloc::string::String,
+    /// Branch name. Empty for the recovery log, which all branches share.
+    #[prost(string, tag = "2")]
+    pub branch: ::prost::alloc::string::String,
+    /// Rows at the branch's head.
+    #[prost(uint64, tag = "3")]
+    pub rows: u64,
+    /// Versions that the branch's own files make up. Zero: the branch never wrote to the table.
+    #[prost(uint64, tag = "4")]
+    pub versions: u64,
+    /// Fragments at the branch's head.
+    #[prost(uint64, tag = "5")]
+    pub fragments: u64,
+    /// Files that are the branch's own.
+    #[prost(uint64, tag = "6")]
+    pub files: u64,
+    /// Bytes of the branch's own files that its head needs.
+    #[prost(uint64, tag = "7")]
+    pub bytes_live: u64,
+    /// Bytes of the files of other branches that its head refers to.
+    #[prost(uint64, tag = "8")]
+    pub bytes_inherited: u64,
+    /// Bytes of the branch's own files that only older versions, other branches or nothing refer to.
+    #[prost(uint64, tag = "9")]
+    pub bytes_history: u64,
+    /// Indexes that should exist.
+    #[prost(uint64, tag = "10")]
+    pub indexes_declared: u64,
+    /// How many of them do.
+    #[prost(uint64, tag = "11")]
+    pub indexes_present: u64,
+    /// Rows that an index should cover and does not, over all indexes that should exist.
+    #[prost(uint64, tag = "12")]
+    pub index_rows_uncovered: u64,
+}
+impl ::prost::Name for TableSpace {
+    const NAME: &'static str = "TableSpace";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.TableSpace".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.TableSpace".into()
+    }
+}
+/// Everything below the graph's root.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SpaceTotals {
+    /// Files.
+    #[prost(uint64, tag = "1")]
+    pub files: u64,
+    /// Their bytes.
+    #[prost(uint64, tag = "2")]
+    pub bytes: u64,
+    /// Those of them that belong to no live branch: left by deleted branches and by abandoned writes. Branches made from
+    /// a deleted one may still read some.
+    #[prost(uint64, tag = "3")]
+    pub orphaned_files: u64,
+    /// Their bytes.
+    #[prost(uint64, tag = "4")]
+    pub orphaned_bytes: u64,
+}
+impl ::prost::Name for SpaceTotals {
+    const NAME: &'static str = "SpaceTotals";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SpaceTotals".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SpaceTotals".into()
+    }
+}
+/// How far one index is. It never changes an answer, only how fast it comes.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct IndexStatus {
+    /// Node or edge; always set.
+    #[prost(enumeration = "EntityKind", tag = "1")]
+    pub kind: i32,
+    /// Declared type that it belongs to.
+    #[prost(string, tag = "2")]
+    pub type_name: ::prost::alloc::string::String,
+    /// Property, or `id`, `src` or `dst`.
+    #[prost(string, tag = "3")]
+    pub property: ::prost::alloc::string::String,
+    /// Its name in the table. Survives renames of the property.
+    #[prost(string, tag = "4")]
+    pub name: ::prost::alloc::string::String,
+    /// What it is.
+    #[prost(enumeration = "index_status::Method", tag = "5")]
+    pub method: i32,
+    /// How vectors are compared. Zero for anything but vectors.
+    #[prost(enumeration = "VectorMetric", tag = "6")]
+    pub metric: i32,
+    /// Whether it is built.
+    #[prost(bool, tag = "7")]
+    pub present: bool,
+    /// Why it is not built or does not cover every row, for people. Empty if it does.
+    #[prost(string, tag = "8")]
+    pub pending_reason: ::prost::alloc::string::String,
+    /// Rows it covers.
+    #[prost(uint64, tag = "9")]
+    pub rows_covered: u64,
+    /// Rows it does not cover. Questions about them read the rows.
+    #[prost(uint64, tag = "10")]
+    pub rows_uncovered: u64,
+    /// Bytes of its files. Zero if it is not built.
+    #[prost(uint64, tag = "11")]
+    pub bytes: u64,
+}
+/// Nested message and enum types in `IndexStatus`.
+pub mod index_status {
+    /// Physical kinds of indexes.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Method {
+        /// A kind that this version of the contract has no name for.
+        Unspecified = 0,
+        /// Sorted values: equality, ranges, prefixes.
+        Btree = 1,
+        /// One bitmap a value.
+        Bitmap = 2,
+        /// One bitmap a member of a list.
+        LabelList = 3,
+        /// Words with the rows that hold them.
+        Inverted = 4,
+        /// Runs of three letters with the rows that hold them.
+        Ngram = 5,
+        /// Neighbours of vectors.
+        Vector = 6,
+    }
+    impl Method {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Unspecified => "METHOD_UNSPECIFIED",
+                Self::Btree => "METHOD_BTREE",
+                Self::Bitmap => "METHOD_BITMAP",
+                Self::LabelList => "METHOD_LABEL_LIST",
+                Self::Inverted => "METHOD_INVERTED",
+                Self::Ngram => "METHOD_NGRAM",
+                Self::Vector => "METHOD_VECTOR",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "METHOD_UNSPECIFIED" => Some(Self::Unspecified),
+                "METHOD_BTREE" => Some(Self::Btree),
+                "METHOD_BITMAP" => Some(Self::Bitmap),
+                "METHOD_LABEL_LIST" => Some(Self::LabelList),
+                "METHOD_INVERTED" => Some(Self::Inverted),
+                "METHOD_NGRAM" => Some(Self::Ngram),
+                "METHOD_VECTOR" => Some(Self::Vector),
+                _ => None,
+            }
+        }
+    }
+}
+impl ::prost::Name for IndexStatus {
+    const NAME: &'static str = "IndexStatus";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.IndexStatus".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.IndexStatus".into()
+    }
+}
+/// Request of GetStats.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetStatsRequest {
+    /// Graph id. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// Names of the branches whose tables to answer; an empty name is refused. None: all live branches. Totals and counts
+    /// are of the whole graph anyway.
+    #[prost(string, repeated, tag = "2")]
+    pub branches: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+impl ::prost::Name for GetStatsRequest {
+    const NAME: &'static str = "GetStatsRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.GetStatsRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.GetStatsRequest".into()
+    }
+}
+/// Response of GetStats.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetStatsResponse {
+    /// Tables of declared types: main's first, then those of the other branches by name; nodes before edges, each by
+    /// name.
+    #[prost(message, repeated, tag = "1")]
+    pub tables: ::prost::alloc::vec::Vec<TableSpace>,
+    /// The manifest: one entry a branch, in the same order.
+    #[prost(message, repeated, tag = "2")]
+    pub manifests: ::prost::alloc::vec::Vec<TableSpace>,
+    /// The recovery log. Not set if nothing was ever recovered.
+    #[prost(message, optional, tag = "3")]
+    pub recovery_log: ::core::option::Option<TableSpace>,
+    /// The whole graph.
+    #[prost(message, optional, tag = "4")]
+    pub totals: ::core::option::Option<SpaceTotals>,
+    /// Live branches, main included.
+    #[prost(uint64, tag = "5")]
+    pub branches_live: u64,
+    /// Operations under way or interrupted. Zero: the graph is at rest.
+    #[prost(uint64, tag = "6")]
+    pub intents_pending: u64,
+    /// Leases of long reads, those included that ran out and were not removed yet.
+    #[prost(uint64, tag = "7")]
+    pub leases: u64,
+}
+impl ::prost::Name for GetStatsResponse {
+    const NAME: &'static str = "GetStatsResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.GetStatsResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.GetStatsResponse".into()
+    }
+}
+/// Request of GetIndexStatus.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetIndexStatusRequest {
+    /// Graph id. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// Version whose schema and tables to look at. Not set: the head of main.
+    #[prost(message, optional, tag = "2")]
+    pub selector: ::core::option::Option<ReadSelector>,
+}
+impl ::prost::Name for GetIndexStatusRequest {
+    const NAME: &'static str = "GetIndexStatusRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.GetIndexStatusRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.GetIndexStatusRequest".into()
+    }
+}
+/// Response of GetIndexStatus.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetIndexStatusResponse {
+    /// The version.
+    #[prost(message, optional, tag = "1")]
+    pub read: ::core::option::Option<CommitRef>,
+    /// The indexes, by declared type in declared order.
+    #[prost(message, repeated, tag = "2")]
+    pub indexes: ::prost::alloc::vec::Vec<IndexStatus>,
+}
+impl ::prost::Name for GetIndexStatusResponse {
+    const NAME: &'static str = "GetIndexStatusResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.GetIndexStatusResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.GetIndexStatusResponse".into()
+    }
+}
 /// What became of an interrupted operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -7408,7 +8021,7 @@ pub mod maintenance_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Tells how a graph was put in order. The head of GraphService names the reasons every rpc may answer.
+    /// Tells how a graph was put in order, and how it is. The head of GraphService names the reasons every rpc may answer.
     #[derive(Debug, Clone)]
     pub struct MaintenanceServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -7539,6 +8152,63 @@ pub mod maintenance_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Answers what the graph's tables take in the store, on all live branches or on some, and how the graph is. Lists
+        /// every object of the graph, so it takes as long as they are many; reads no data. Writes go on meanwhile: every
+        /// branch is measured as it was at some moment of the call. Writes nothing.
+        ///
+        /// Reasons: BRANCH_NOT_FOUND; LIMIT_EXCEEDED also if the answer would be too large, which naming fewer branches
+        /// avoids.
+        pub async fn get_stats(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetStatsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetStatsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.MaintenanceService/GetStats",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.MaintenanceService", "GetStats"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Answers how far every index is that the schema of a version asks for. Writes nothing.
+        pub async fn get_index_status(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetIndexStatusRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetIndexStatusResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.MaintenanceService/GetIndexStatus",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("omnigraph.v1.MaintenanceService", "GetIndexStatus"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -7577,8 +8247,29 @@ pub mod maintenance_service_server {
             tonic::Response<super::GetRecoveryResponse>,
             tonic::Status,
         >;
+        /// Answers what the graph's tables take in the store, on all live branches or on some, and how the graph is. Lists
+        /// every object of the graph, so it takes as long as they are many; reads no data. Writes go on meanwhile: every
+        /// branch is measured as it was at some moment of the call. Writes nothing.
+        ///
+        /// Reasons: BRANCH_NOT_FOUND; LIMIT_EXCEEDED also if the answer would be too large, which naming fewer branches
+        /// avoids.
+        async fn get_stats(
+            &self,
+            request: tonic::Request<super::GetStatsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetStatsResponse>,
+            tonic::Status,
+        >;
+        /// Answers how far every index is that the schema of a version asks for. Writes nothing.
+        async fn get_index_status(
+            &self,
+            request: tonic::Request<super::GetIndexStatusRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetIndexStatusResponse>,
+            tonic::Status,
+        >;
     }
-    /// Tells how a graph was put in order. The head of GraphService names the reasons every rpc may answer.
+    /// Tells how a graph was put in order, and how it is. The head of GraphService names the reasons every rpc may answer.
     #[derive(Debug)]
     pub struct MaintenanceServiceServer<T> {
         inner: Arc<T>,
@@ -7732,6 +8423,97 @@ pub mod maintenance_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetRecoverySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.MaintenanceService/GetStats" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetStatsSvc<T: MaintenanceService>(pub Arc<T>);
+                    impl<
+                        T: MaintenanceService,
+                    > tonic::server::UnaryService<super::GetStatsRequest>
+                    for GetStatsSvc<T> {
+                        type Response = super::GetStatsResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetStatsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MaintenanceService>::get_stats(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetStatsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.MaintenanceService/GetIndexStatus" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetIndexStatusSvc<T: MaintenanceService>(pub Arc<T>);
+                    impl<
+                        T: MaintenanceService,
+                    > tonic::server::UnaryService<super::GetIndexStatusRequest>
+                    for GetIndexStatusSvc<T> {
+                        type Response = super::GetIndexStatusResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetIndexStatusRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MaintenanceService>::get_index_status(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetIndexStatusSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -6,12 +6,15 @@
 pub mod branch;
 pub mod commit;
 pub mod entity;
+pub mod index;
 pub mod predicate;
 pub mod recovery;
 pub mod scan;
 pub mod schema;
+pub mod search;
 pub mod selector;
 pub mod snapshot;
+pub mod stats;
 pub mod time;
 pub mod value;
 pub mod write;

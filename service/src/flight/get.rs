@@ -8,8 +8,9 @@ use futures::{Stream, StreamExt, TryStreamExt, stream};
 use omnigraph_engine::error::{Error, Reason, Result};
 use omnigraph_proto::v1;
 
+use super::question::Question;
 use super::ticket;
-use crate::convert::{scan, write};
+use crate::convert::write;
 use crate::limits::FLIGHT_BATCH_BYTES;
 use crate::state::State;
 
@@ -20,7 +21,7 @@ pub(super) async fn get(
 ) -> Result<impl Stream<Item = Result<FlightData>> + Send + 'static> {
     let command = ticket.command.ok_or_else(|| ticket::refused("the ticket has no scan"))?;
     write::check_features(&command.required_features)?;
-    let request = scan::to_engine(command)?;
+    let question = Question::of(command)?;
     let graph = state.graph(&ticket.graph).await?;
     let line = (!ticket.manifest_branch.is_empty()).then_some(ticket.manifest_branch.as_str());
     let snapshot = graph.snapshot_at(line, ticket.manifest_version).await?;
@@ -29,7 +30,7 @@ pub(super) async fn get(
         return Err(Error::new(Reason::CommitNotFound, what).with("commit", &ticket.commit_id));
     }
     let fragments = (!ticket.fragments.is_empty()).then_some(ticket.fragments.as_slice());
-    let rows = graph.scan(&snapshot, &request, fragments).await?;
+    let rows = question.rows(&graph, &snapshot, fragments).await?;
     let cut = |batch| stream::iter(split(batch, FLIGHT_BATCH_BYTES).into_iter().map(Ok::<_, Error>));
     let pieces = rows.batches.map_ok(cut);
     let batches = pieces.try_flatten().map_err(|e| FlightError::ExternalError(Box::new(e)));

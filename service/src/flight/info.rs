@@ -6,13 +6,14 @@ use arrow_schema::{ArrowError, Schema};
 use futures::{Stream, StreamExt, stream};
 use omnigraph_engine::error::{Error, Result};
 use omnigraph_engine::model::TypeRef;
-use omnigraph_engine::read::scan::{ScanPlan, ScanRequest};
+use omnigraph_engine::read::scan::ScanPlan;
 use omnigraph_proto::v1;
 use omnigraph_proto::v1::read_selector::Selector;
 use prost::Message;
 
+use super::question::Question;
 use super::ticket::{self, Wanted};
-use crate::convert::{entity, scan, write};
+use crate::convert::{entity, write};
 use crate::limits::{DEFAULT_ENDPOINTS, MAX_ENDPOINTS};
 use crate::rpc::{Read, read};
 use crate::state::State;
@@ -21,21 +22,21 @@ use crate::state::State;
 struct Planned {
     read: Read,
     command: v1::ScanCommand,
-    request: ScanRequest,
+    question: Question,
 }
 
 async fn plan(state: &State, wanted: Wanted) -> Result<Planned> {
     let read = read(state, wanted.graph(), wanted.selector()).await?;
     let command = wanted.into_scan(&read.snapshot)?;
     write::check_features(&command.required_features)?;
-    let request = scan::to_engine(command.clone())?;
-    Ok(Planned { read, command, request })
+    let question = Question::of(command.clone())?;
+    Ok(Planned { read, command, question })
 }
 
 impl Planned {
     /// Rows in order, and the first so many, are one reader's affair.
     fn max_parts(&self) -> usize {
-        if !self.request.order.is_empty() || self.request.limit.is_some() {
+        if self.question.is_whole() {
             return 1;
         }
         match usize::try_from(self.command.max_endpoints) {
@@ -46,7 +47,7 @@ impl Planned {
     }
 
     async fn divide(&self, max_parts: usize) -> Result<ScanPlan> {
-        self.read.graph.plan_scan(&self.read.snapshot, &self.request, max_parts).await
+        self.question.divide(&self.read.graph, &self.read.snapshot, max_parts).await
     }
 
     /// The command with every choice made: the version by its commit, the columns by name.
@@ -54,7 +55,7 @@ impl Planned {
         let commit = self.read.snapshot.head().to_string();
         v1::ScanCommand {
             selector: Some(v1::ReadSelector { selector: Some(Selector::CommitId(commit)) }),
-            columns: schema.fields().iter().map(|f| f.name().clone()).collect(),
+            columns: self.question.columns(schema),
             max_endpoints: 0,
             ..self.command.clone()
         }
@@ -80,7 +81,7 @@ pub(super) async fn flight_info(state: &State, wanted: Wanted, descriptor: Fligh
         .with_endpoints(tickets.map(|t| endpoint(&t)).collect())
         .with_total_records(total)
         .with_total_bytes(-1)
-        .with_ordered(!planned.request.order.is_empty())
+        .with_ordered(planned.question.is_ordered())
         .with_app_metadata(planned.read.named.encode_to_vec());
     Ok(info)
 }
@@ -148,8 +149,8 @@ async fn flight(read: &Read, graph: &str, type_ref: &TypeRef, rows: u64) -> Resu
         type_name: type_ref.name.clone(),
         ..v1::ScanCommand::default()
     };
-    let request = scan::to_engine(command.clone())?;
-    let planned = Planned { read: read.clone(), command, request };
+    let question = Question::of(command.clone())?;
+    let planned = Planned { read: read.clone(), command, question };
     let divided = planned.divide(1).await?;
     let whole = ticket::issue(snapshot, &planned.resolved(&divided.schema), Vec::new());
     let info = FlightInfo::new()

@@ -1,12 +1,13 @@
 //! Arrow Flight: tables in and out as record batches, on the port of the other services.
 //!
-//! `GetFlightInfo` plans a scan and answers tickets; [`ticket`] reads descriptors and tickets, [`info`]
-//! plans, [`get`] answers tickets, [`put`] takes batches. There are no sessions and no actions: what
-//! controls graphs is in the other services.
+//! `GetFlightInfo` plans a scan and answers tickets; [`ticket`] reads descriptors and tickets, [`question`] says
+//! what they ask for, [`info`] plans, [`get`] answers tickets, [`put`] takes batches. There are no sessions and no
+//! actions: what controls graphs is in the other services.
 
 mod get;
 mod info;
 mod put;
+mod question;
 mod ticket;
 
 use arrow_flight::flight_service_server::FlightService;

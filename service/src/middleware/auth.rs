@@ -37,7 +37,8 @@ impl std::fmt::Debug for Token {
 pub struct RequireToken(pub Option<Token>);
 
 impl RequireToken {
-    fn lets_in(&self, request: &Request) -> bool {
+    /// Whether a request carries the token, or needs none.
+    pub(super) fn lets_in(&self, request: &Request) -> bool {
         let Some(token) = &self.0 else { return true };
         let header = request.headers().get(AUTHORIZATION).and_then(|v| v.to_str().ok());
         let given = header.and_then(|h| h.split_once(' '));

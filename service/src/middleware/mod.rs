@@ -1,13 +1,16 @@
 //! What happens around every call, whatever service it is for.
 //!
-//! From the outside in: [`request_id`] names the call, [`trace`] reports it, [`auth`] and [`limits`] refuse
+//! From the outside in: [`request_id`] names the call, [`plain`] answers what is no rpc, [`count`] gives the call
+//! its meter, [`trace`] reports it, [`auth`] and [`limits`] refuse
 //! it before its body is read, [`deadline`] ends it in time, [`whole`] watches uploads. A [`Middleware`] sees a request and what comes
 //! next; [`Around`] makes a tower layer of it. What a middleware learned travels in the request's
 //! extensions, so that streamed answers, which outlive the call's future, honour it too (`rpc::stream`).
 
 pub mod auth;
+pub mod count;
 pub mod deadline;
 pub mod limits;
+pub mod plain;
 pub mod request_id;
 pub mod trace;
 pub mod whole;

@@ -11,6 +11,7 @@ use tracing::{Instrument, Span};
 
 use super::request_id::RequestId;
 use super::{Middleware, Next, Request, Response};
+use crate::metrics::calls::Meter;
 
 /// What is known of a call. Reports it once, at the latest when the last holder drops it.
 #[derive(Clone, Debug)]
@@ -19,6 +20,7 @@ pub struct Record(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     span: Span,
+    meter: Option<Meter>,
     started: Instant,
     open: Mutex<bool>,
 }
@@ -28,8 +30,8 @@ struct Inner {
 pub struct Streaming;
 
 impl Record {
-    fn new(span: Span) -> Self {
-        Self(Arc::new(Inner { span, started: Instant::now(), open: Mutex::new(true) }))
+    fn new(span: Span, meter: Option<Meter>) -> Self {
+        Self(Arc::new(Inner { span, meter, started: Instant::now(), open: Mutex::new(true) }))
     }
 
     /// The call is over.
@@ -48,6 +50,9 @@ impl Inner {
             return;
         }
         let micros = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if let Some(meter) = &self.meter {
+            meter.note(code, micros);
+        }
         self.span.in_scope(|| match code {
             Code::Internal | Code::Unknown | Code::DataLoss => {
                 tracing::error!(?code, micros, "call failed")
@@ -73,7 +78,7 @@ pub struct TraceCalls;
 impl Middleware for TraceCalls {
     async fn handle<N: Next>(self, mut request: Request, next: N) -> Response {
         let span = span(&request);
-        let record = Record::new(span.clone());
+        let record = Record::new(span.clone(), request.extensions().get().cloned());
         request.extensions_mut().insert(record.clone());
         let response = next.run(request).instrument(span).await;
         if response.extensions().get::<Streaming>().is_none() {

@@ -5,7 +5,7 @@ use omnigraph_proto::v1::graph_service_server::GraphService;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::stream::{Call, Streamed};
-use super::{about, actor, answer, catalog, entities, export, load, mutate, neighbors, versions};
+use super::{about, actor, answer, catalog, entities, export, load, mutate, neighbors, search, versions};
 use crate::api::Api;
 use crate::status;
 
@@ -78,6 +78,11 @@ impl GraphService for Api {
     async fn neighbors(&self, request: Request<v1::NeighborsRequest>) -> Answer<v1::NeighborsResponse> {
         let request = request.into_inner();
         answer(&request.graph.clone(), neighbors::get(&self.state, request)).await
+    }
+
+    async fn search(&self, request: Request<v1::SearchRequest>) -> Answer<v1::SearchResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), search::get(&self.state, request)).await
     }
 
     type ExportStream = Streamed<v1::ExportResponse>;

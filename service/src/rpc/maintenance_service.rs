@@ -4,7 +4,7 @@ use omnigraph_proto::v1;
 use omnigraph_proto::v1::maintenance_service_server::MaintenanceService;
 use tonic::{Request, Response, Status};
 
-use super::{answer, recoveries};
+use super::{answer, recoveries, stats};
 use crate::api::Api;
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -19,5 +19,18 @@ impl MaintenanceService for Api {
     async fn get_recovery(&self, request: Request<v1::GetRecoveryRequest>) -> Answer<v1::GetRecoveryResponse> {
         let request = request.into_inner();
         answer(&request.graph.clone(), recoveries::get(&self.state, request)).await
+    }
+
+    async fn get_stats(&self, request: Request<v1::GetStatsRequest>) -> Answer<v1::GetStatsResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), stats::get(&self.state, request)).await
+    }
+
+    async fn get_index_status(
+        &self,
+        request: Request<v1::GetIndexStatusRequest>,
+    ) -> Answer<v1::GetIndexStatusResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), stats::indexes(&self.state, request)).await
     }
 }

@@ -14,6 +14,8 @@ mod maintenance_service;
 mod mutate;
 mod neighbors;
 mod recoveries;
+mod search;
+mod stats;
 pub(crate) mod stream;
 mod versions;
 

@@ -1,7 +1,7 @@
-//! The benchmark: loads, scans and small commits on local disk, as ratios within one run.
+//! The benchmark: loads, scans, small commits, maintenance and search on local disk, as ratios within one run.
 //!
-//! Sizes come from the environment: `OMNIGRAPH_BENCH_NODES` (default 1,000,000) and
-//! `OMNIGRAPH_BENCH_EDGES` (default 3,000,000). Times are meaningful in a release build only.
+//! Sizes come from the environment: `OMNIGRAPH_BENCH_NODES` (default 1,000,000), `OMNIGRAPH_BENCH_EDGES`
+//! (default 3,000,000) and `OMNIGRAPH_BENCH_PASSAGES` (default 100,000). Times are meaningful in a release build only.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -15,33 +15,12 @@ use omnigraph_engine::model::{Actor, Change, EntityWrite, LoadMode, ReadSelector
 use omnigraph_engine::write::load::{LoadBytes, LoadSource};
 use omnigraph_engine::{Engine, EngineOptions, Graph};
 use omnigraph_service::{Config, Server};
-
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+use omnigraph_tests::bench::{Outcome, Table, median, searching, upkeep, usage};
 
 const SCHEMA: &str = r#"
 node Person { slug: String @key  name: String?  age: I32?  score: F64? }
 edge Knows: Person -> Person { since: Date?  weight: F64? }
 "#;
-
-/// Names and measured values, printed at the end.
-#[derive(Default)]
-struct Table(Vec<(String, String)>);
-
-impl Table {
-    fn row(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        self.0.push((name.into(), value.into()));
-    }
-}
-
-impl std::fmt::Display for Table {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let width = self.0.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        for (name, value) in &self.0 {
-            writeln!(f, "{name:<width$}  {value}")?;
-        }
-        Ok(())
-    }
-}
 
 fn main() -> Outcome {
     if cfg!(debug_assertions) {
@@ -64,6 +43,9 @@ async fn run() -> Outcome<Table> {
     scans(folder.path(), &mut table).await?;
     served(folder.path(), &mut table).await?;
     commits(folder.path(), &mut table).await?;
+    upkeep::measure(folder.path(), &mut table).await?;
+    let passages = size("OMNIGRAPH_BENCH_PASSAGES", 100_000);
+    searching::measure(folder.path(), usize::try_from(passages)?, &mut table).await?;
     Ok(table)
 }
 
@@ -253,28 +235,6 @@ async fn commits(folder: &Path, table: &mut Table) -> Outcome {
     let (files, bytes) = usage(Path::new(graph.root()))?;
     table.row("disk after 2,040 one-row commits", format!("{:.1} MB in {files} files", bytes as f64 / 1e6));
     Ok(())
-}
-
-fn median(times: &[Duration]) -> Duration {
-    let mut sorted = times.to_vec();
-    sorted.sort();
-    sorted[sorted.len() / 2]
-}
-
-fn usage(folder: &Path) -> Outcome<(u64, u64)> {
-    let (mut files, mut bytes) = (0, 0);
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            let inner = usage(&entry.path())?;
-            files += inner.0;
-            bytes += inner.1;
-        } else {
-            files += 1;
-            bytes += entry.metadata()?.len();
-        }
-    }
-    Ok((files, bytes))
 }
 
 /// The most memory a process ever had resident, where the system tells.

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::{decode_interface, decode_type, encode_interface, encode_type};
 use crate::error::Reason;
 use crate::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, PropertyType,
-    RangeConstraint, ScalarType, Value,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, IndexDecl, IndexKind, InterfaceType,
+    Metric, Property, PropertyType, RangeConstraint, ScalarType, Value,
 };
 
 /// What format 1 is. This text may never change; a change of shape needs another number.
@@ -58,7 +58,7 @@ fn edge() -> EntityType {
         ],
         key: vec!["src".into(), "dst".into()],
         unique: vec![vec!["src".into(), "role".into()]],
-        indexes: vec![vec!["role".into()], vec!["dst".into(), "since".into()]],
+        indexes: vec![IndexDecl::auto(vec!["role".into()]), IndexDecl::auto(vec!["dst".into(), "since".into()])],
         ranges: vec![
             range("a", Some(Value::I64(i64::MIN)), None),
             range("b", None, Some(Value::U64(u64::MAX))),
@@ -78,7 +78,7 @@ fn interface() -> InterfaceType {
     InterfaceType {
         name: "Named".into(),
         properties: vec![property(0, "name", PropertyType::Scalar(ScalarType::String), false)],
-        indexes: vec![vec!["name".into()]],
+        indexes: vec![IndexDecl::auto(vec!["name".into()])],
         description: "named".into(),
         annotations: vec![Annotation { name: "x".into(), arguments: String::new() }],
     }
@@ -90,6 +90,32 @@ fn format_1_stays_what_it_is() {
     assert_eq!(decode_type(GOLDEN_TYPE).unwrap(), edge());
     assert_eq!(encode_interface(&interface()), GOLDEN_INTERFACE);
     assert_eq!(decode_interface(GOLDEN_INTERFACE).unwrap(), interface());
+}
+
+#[test]
+fn indexes_that_say_more_than_their_columns_are_objects() {
+    let index = |kind, metric| IndexDecl { columns: vec!["a".into(), "b".into()], kind, metric };
+    for (stored, index) in [
+        (r#"["a","b"]"#, index(IndexKind::Auto, None)),
+        (r#"{"columns":["a","b"],"kind":"text","metric":null}"#, index(IndexKind::Text, None)),
+        (r#"{"columns":["a","b"],"kind":"ngram","metric":null}"#, index(IndexKind::Ngram, None)),
+        (r#"{"columns":["a","b"],"kind":null,"metric":"cosine"}"#, index(IndexKind::Auto, Some(Metric::Cosine))),
+        (r#"{"columns":["a","b"],"kind":null,"metric":"l2"}"#, index(IndexKind::Auto, Some(Metric::L2))),
+        (r#"{"columns":["a","b"],"kind":null,"metric":"dot"}"#, index(IndexKind::Auto, Some(Metric::Dot))),
+    ] {
+        let ty = EntityType { indexes: vec![index.clone()], ..edge() };
+        let json = GOLDEN_TYPE.replace(r#"[["role"],["dst","since"]]"#, &format!("[{stored}]"));
+        assert_eq!(encode_type(&ty), json);
+        assert_eq!(decode_type(&json).unwrap(), ty);
+        let interface = InterfaceType { indexes: vec![index], ..interface() };
+        let json = GOLDEN_INTERFACE.replace(r#"[["name"]]"#, &format!("[{stored}]"));
+        assert_eq!(encode_interface(&interface), json);
+        assert_eq!(decode_interface(&json).unwrap(), interface);
+    }
+    for stored in [r#"{"columns":["a"],"kind":"words","metric":null}"#, r#"{"columns":["a"],"kid":null}"#, "{}", "7"] {
+        let json = GOLDEN_INTERFACE.replace(r#"[["name"]]"#, &format!("[{stored}]"));
+        assert_eq!(decode_interface(&json).unwrap_err().reason(), Reason::DataCorrupt, "{stored}");
+    }
 }
 
 #[test]
@@ -169,12 +195,23 @@ fn property_type() -> impl Strategy<Value = PropertyType> {
     ]
 }
 
+fn index() -> impl Strategy<Value = IndexDecl> {
+    let kind = prop::sample::select(vec![IndexKind::Auto, IndexKind::Text, IndexKind::Ngram]);
+    let metric = prop::option::of(prop::sample::select(vec![Metric::Cosine, Metric::L2, Metric::Dot]));
+    (prop::collection::vec(text(), 0..4), kind, metric).prop_map(|(columns, kind, metric)| IndexDecl {
+        columns,
+        kind,
+        metric,
+    })
+}
+
 proptest! {
     #[test]
     fn reads_back_what_it_writes(
         (id, name, ty, nullable) in (any::<u32>(), text(), property_type(), any::<bool>()),
         (min, max) in (prop::option::of(value()), prop::option::of(value())),
         tuples in prop::collection::vec(prop::collection::vec(text(), 0..4), 0..4),
+        indexes in prop::collection::vec(index(), 0..4),
         cardinality in prop::option::of((any::<u64>(), any::<Option<u64>>())),
         is_node in any::<bool>(),
     ) {
@@ -182,14 +219,15 @@ proptest! {
         let mut ty = edge();
         ty.properties = vec![property.clone()];
         ty.ranges = vec![range(&name, min, max)];
-        ty.unique = tuples.clone();
+        ty.unique = tuples;
+        ty.indexes = indexes.clone();
         ty.cardinality = cardinality.map(|(min, max)| Cardinality { min, max });
         if is_node {
             (ty.kind, ty.endpoints) = (EntityKind::Node, None);
         }
         prop_assert_eq!(decode_type(&encode_type(&ty)).unwrap(), ty);
         let mut interface = interface();
-        (interface.properties, interface.indexes, interface.name) = (vec![property], tuples, name);
+        (interface.properties, interface.indexes, interface.name) = (vec![property], indexes, name);
         prop_assert_eq!(decode_interface(&encode_interface(&interface)).unwrap(), interface);
     }
 }

@@ -1,11 +1,13 @@
-//! Rules for keys, unique tuples, indexes, ranges and checks.
+//! Rules for keys, unique tuples, ranges and checks; those for indexes are next door.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::patterns::{Patterns, Verdict};
-use super::{Scope, hint, shown};
-use crate::model::{CheckConstraint, EntityType, Property, PropertyType, RangeConstraint, ScalarType, Value};
+use super::{Scope, hint, indexes, shown};
+use crate::model::{
+    CheckConstraint, EntityType, IndexDecl, Property, PropertyType, RangeConstraint, ScalarType, Value,
+};
 use crate::schema::literal::{compare_bounds, expected_bound, is_bound, write_bound};
 use crate::schema::print::type_text;
 use crate::schema::problem::{Part, Place, Problems};
@@ -14,13 +16,13 @@ use crate::schema::problem::{Part, Place, Problems};
 pub(super) fn check<'a>(
     scope: &Scope<'_>,
     ty: &'a EntityType,
-    inherited: &[&Vec<String>],
+    inherited: &[&IndexDecl],
     patterns: &mut Patterns<'a>,
     problems: &mut Problems<'_>,
 ) {
     key(scope, &ty.key, problems);
     unique(scope, &ty.unique, problems);
-    indexes(scope, &ty.indexes, inherited, problems);
+    indexes::check(scope, &ty.indexes, inherited, problems);
     for (i, constraint) in ty.ranges.iter().enumerate() {
         range(scope, constraint, scope.owner.at(Part::Range(i)), problems);
     }
@@ -67,36 +69,15 @@ fn unique(scope: &Scope<'_>, tuples: &[Vec<String>], problems: &mut Problems<'_>
     }
 }
 
-/// Checks indexes that are not among the `inherited` ones.
-pub(super) fn indexes(
+/// A tuple needs a column, and needs declaring only once.
+pub(super) fn whole(
     scope: &Scope<'_>,
-    indexes: &[Vec<String>],
-    inherited: &[&Vec<String>],
+    what: &str,
+    columns: &[String],
+    is_new: bool,
+    place: Place,
     problems: &mut Problems<'_>,
 ) {
-    let inherited: HashSet<&Vec<String>> = inherited.iter().copied().collect();
-    let mut seen: HashSet<&[String]> = HashSet::new();
-    for (i, columns) in indexes.iter().enumerate() {
-        let first = scope.owner.at(Part::Index(i, 0));
-        whole(scope, "index", columns, seen.insert(columns), first, problems);
-        if inherited.contains(columns) {
-            continue;
-        }
-        distinct(scope, "index", columns, problems, |k| Part::Index(i, k));
-        for (k, column) in columns.iter().enumerate() {
-            let place = scope.owner.at(Part::Index(i, k));
-            let Some(property) = resolve(scope, "index", column, place, problems) else {
-                continue;
-            };
-            if property.ty == PropertyType::Scalar(ScalarType::Blob) {
-                problems.report(place, || format!("{} is a Blob, which cannot be indexed", shown(column)));
-            }
-        }
-    }
-}
-
-/// A tuple needs a column, and needs declaring only once.
-fn whole(scope: &Scope<'_>, what: &str, columns: &[String], is_new: bool, place: Place, problems: &mut Problems<'_>) {
     if columns.is_empty() {
         problems.report(place, || format!("`{what}` of {} names no property, expected at least one", scope.title));
     } else if !is_new {
@@ -107,7 +88,8 @@ fn whole(scope: &Scope<'_>, what: &str, columns: &[String], is_new: bool, place:
     }
 }
 
-fn distinct(
+/// No column stands in a tuple twice.
+pub(super) fn distinct(
     scope: &Scope<'_>,
     what: &str,
     columns: &[String],
@@ -126,7 +108,7 @@ fn distinct(
 
 /// The property a constraint names. `None` if it is an edge's end, which suits every column constraint;
 /// if it is unknown, which is reported; or if its type could not be read.
-fn resolve<'a>(
+pub(super) fn resolve<'a>(
     scope: &Scope<'a>,
     what: &str,
     column: &str,

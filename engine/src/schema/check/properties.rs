@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Names, Scope, annotations, spelling};
 use crate::limits;
-use crate::model::{EntityKind, EntityType, Property, PropertyType, ScalarType};
-use crate::schema::print::type_text;
+use crate::model::{EntityKind, EntityType, IndexDecl, Property, PropertyType, ScalarType};
+use crate::schema::print::{index_arguments, type_text};
 use crate::schema::problem::{Part, Problems, hint, shown};
 
 /// Columns of every table, words with a meaning in records, and columns the storage adds to reads.
@@ -28,7 +28,7 @@ const RESERVED: [&str; 12] = [
 pub(super) struct Inherited<'a> {
     properties: HashMap<&'a str, &'a Property>,
     /// The interfaces' indexes.
-    pub(super) indexes: Vec<&'a Vec<String>>,
+    pub(super) indexes: Vec<&'a IndexDecl>,
 }
 
 impl<'a> Inherited<'a> {
@@ -36,7 +36,7 @@ impl<'a> Inherited<'a> {
     pub(super) fn of(scope: &Scope<'_>, ty: &'a EntityType, names: &Names<'a>, problems: &mut Problems<'_>) -> Self {
         let mut inherited = Self { properties: HashMap::new(), indexes: Vec::new() };
         let mut seen = HashSet::new();
-        let own_indexes: HashSet<&Vec<String>> = ty.indexes.iter().collect();
+        let own_indexes: HashSet<&IndexDecl> = ty.indexes.iter().collect();
         for (i, name) in ty.implements.iter().enumerate() {
             let place = scope.owner.at(Part::Implements(i));
             if ty.kind == EntityKind::Edge {
@@ -60,11 +60,15 @@ impl<'a> Inherited<'a> {
                 inherited.indexes.push(index);
                 if !own_indexes.contains(index) {
                     problems.report(place, || {
+                        let how = match index_arguments(index) {
+                            arguments if arguments.is_empty() => arguments,
+                            arguments => format!(" with {arguments}"),
+                        };
                         format!(
-                            "{} implements {}, expected its index on {} too",
+                            "{} implements {}, expected its index on {}{how} too",
                             scope.title,
                             shown(name),
-                            shown(&index.join(", "))
+                            shown(&index.columns.join(", "))
                         )
                     });
                 }

@@ -3,7 +3,9 @@
 use super::{check, ensure_valid};
 use crate::error::Reason;
 use crate::limits;
-use crate::model::{Annotation, Cardinality, PropertyType, RangeConstraint, ScalarType, Schema, Value};
+use crate::model::{
+    Annotation, Cardinality, IndexDecl, IndexKind, PropertyType, RangeConstraint, ScalarType, Schema, Value,
+};
 use crate::schema::parse;
 
 fn example() -> Schema {
@@ -71,6 +73,25 @@ fn what_only_a_message_can_say_is_refused() {
         "expected its property `name`",
     );
     refused(|s| s.types[0].indexes.clear(), "types[0].implements[0]", "expected its index on `name`");
+    refused(
+        |s| s.types[0].indexes[0].kind = IndexKind::Text,
+        "types[0].implements[0]",
+        "expected its index on `name` too",
+    );
+    refused(
+        |s| s.interfaces[0].indexes[0].kind = IndexKind::Ngram,
+        "types[0].implements[0]",
+        "expected its index on `name` with kind=\"ngram\" too",
+    );
+    refused(|s| s.types[0].indexes.push(IndexDecl::default()), "types[0].indexes[1][0]", "at least one");
+    refused(
+        |s| {
+            let columns = vec!["slug".into(), "age".into()];
+            s.types[0].indexes.push(IndexDecl { columns, kind: IndexKind::Text, metric: None });
+        },
+        "types[0].indexes[1][1]",
+        "names `age` of type I32?, but kind \"text\" needs a String",
+    );
     refused(|s| s.types[0].unique.push(vec![]), "types[0].unique[0][0]", "at least one");
     refused(
         |s| s.types[0].properties[4].nullable = true,

@@ -1,5 +1,7 @@
 //! Reads annotations and gives them to the property or the type they belong to.
 
+mod index;
+
 use super::{Bound, Draft, Keyword, Parser, WrittenRange};
 use crate::model::{Annotation, Cardinality, CheckConstraint};
 use crate::schema::lex::Token;
@@ -28,7 +30,8 @@ impl<'s> Parser<'s> {
         self.cursor.advance();
         // What is wrong was reported where it was found; there is nothing left to say here.
         let _reported = match header.name {
-            "key" | "unique" | "index" => self.columns(draft, header),
+            "key" | "unique" => self.columns(draft, header),
+            "index" => self.index(draft, header),
             "range" => self.range(draft, header),
             "check" => self.check(draft, header),
             "card" => self.cardinality(draft, header),
@@ -74,22 +77,20 @@ impl<'s> Parser<'s> {
             });
             return None;
         }
-        if header.name != "index" && self.refused(draft, header) {
+        if self.refused(draft, header) {
             return None;
         }
         for (i, (_, offset)) in columns.iter().enumerate() {
             let part = match header.name {
                 "key" => Part::Key(i),
-                "unique" => Part::Unique(draft.unique.len(), i),
-                _ => Part::Index(draft.indexes.len(), i),
+                _ => Part::Unique(draft.unique.len(), i),
             };
             self.problems.locate(draft.owner.at(part), *offset);
         }
         let names = columns.into_iter().map(|(name, _)| name).collect();
         match header.name {
             "key" => draft.key = names,
-            "unique" => draft.unique.push(names),
-            _ => draft.indexes.push(names),
+            _ => draft.unique.push(names),
         }
         Some(())
     }

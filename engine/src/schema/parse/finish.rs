@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Bound, Parser, WrittenRange};
 use crate::error::Result;
-use crate::model::{EntityType, PropertyType, RangeConstraint, ScalarType, Schema, Value};
+use crate::model::{EntityType, IndexDecl, PropertyType, RangeConstraint, ScalarType, Schema, Value};
 use crate::schema::check::{examine, fits_inheritance};
 use crate::schema::literal::{Literal, expected_bound, read_bound};
 use crate::schema::problem::{Owner, Part, Problems, shown};
@@ -37,7 +37,7 @@ fn inherit(schema: &mut Schema, problems: &mut Problems<'_>) {
     for (type_index, ty) in schema.types.iter_mut().enumerate() {
         let mut seen: HashSet<&str> = HashSet::new();
         let mut taken: HashSet<String> = ty.properties.iter().map(|p| p.name.clone()).collect();
-        let mut indexed: HashSet<Vec<String>> = ty.indexes.iter().cloned().collect();
+        let mut indexed: HashSet<IndexDecl> = ty.indexes.iter().cloned().collect();
         for name in &ty.implements {
             let Some((interface_index, interface)) = by_name.get(name.as_str()) else {
                 continue;

@@ -5,14 +5,15 @@ mod hostile;
 use super::parse;
 use crate::error::Reason;
 use crate::model::{
-    Annotation, Cardinality, EntityKind, PropertyType, RangeConstraint, ScalarType, Schema, TypeRef, Value,
+    Annotation, Cardinality, EntityKind, IndexDecl, IndexKind, Metric, PropertyType, RangeConstraint, ScalarType,
+    Schema, TypeRef, Value,
 };
 
 const EXAMPLE: &str = r#"
 interface Named { name: String @index }
 node Person implements Named { slug: String @key   age: I32?   born: Date?   tags: [String]?
-                               role: enum(staff, guest) @index   bio: String? @index
-                               face: Vector(384)? @embed("bio")   photo: Blob?
+                               role: enum(staff, guest) @index   bio: String? @index(kind="text")
+                               face: Vector(384)? @index(metric="l2") @embed("bio")   photo: Blob?
                                @unique(name, born)   @range(age, 0..150)   @check(slug, "^[a-z0-9-]+$") }
 edge Knows: Person -> Person @card(0..*) { since: DateTime?  weight: F64?  @unique(src, dst) }
 // line comments and /* block comments */
@@ -58,7 +59,16 @@ fn reads_the_example() {
     let names: Vec<&str> = person.properties.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(names, ["slug", "age", "born", "tags", "role", "bio", "face", "photo", "name"]);
     assert_eq!(person.key, ["slug"]);
-    assert_eq!(person.indexes, [["role"], ["bio"], ["name"]]);
+    let index = |column: &str, kind, metric| IndexDecl { columns: vec![column.into()], kind, metric };
+    assert_eq!(
+        person.indexes,
+        [
+            index("role", IndexKind::Auto, None),
+            index("bio", IndexKind::Text, None),
+            index("face", IndexKind::Auto, Some(Metric::L2)),
+            index("name", IndexKind::Auto, None),
+        ]
+    );
     assert_eq!(person.unique, [["name", "born"]]);
     let age = RangeConstraint { property: "age".into(), min: Some(Value::I64(0)), max: Some(Value::I64(150)) };
     assert_eq!(person.ranges, [age]);
@@ -161,7 +171,7 @@ fn interfaces_give_what_the_type_does_not_declare() {
     let names: Vec<&str> = ty.properties.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(names, ["b", "a", "c"]);
     assert_eq!(ty.properties[0].description, "");
-    assert_eq!(ty.indexes, [["b"], ["a"]]);
+    assert_eq!(ty.indexes, ["b", "a"].map(|c| IndexDecl::auto(vec![c.into()])));
 }
 
 #[test]
@@ -256,7 +266,6 @@ fn keys_unique_and_indexes_need_fitting_properties() {
     refused_body("a: Blob @key", "1:18", "no Blob, Vector or list");
     refused_body("a: Vector(3) @unique", "1:23", "no Blob, Vector or list");
     refused_body("a: [I32] b: I32 @unique(b, a)", "1:37", "of type [I32]");
-    refused_body("a: Blob @index", "1:18", "cannot be indexed");
     refused_body("slug: I32 @key(slgu)", "1:25", "did you mean `slug`?");
     refused_body("a: I32 @key(a, a)", "1:25", "names `a` twice");
     refused_body("a: I32 @key b: I32 @key", "1:29", "all properties of the key in one");
@@ -270,6 +279,90 @@ fn keys_unique_and_indexes_need_fitting_properties() {
     refused_body("a: I32 a: String", "1:17", "twice");
     let edge = "node N {} edge E: N -> N { w: I32 @key(src, dst, w) @unique(src, w) @index(dst) }";
     assert_eq!(parse(edge).unwrap().types[1].key, ["src", "dst", "w"]);
+}
+
+#[test]
+fn an_index_says_what_it_is_for() {
+    let schema = parse(
+        r#"interface Named { name: String @index(kind = "ngram") }
+           node N implements Named { kind: String @index @index(kind="text") @index(kind, kind="ngram",)
+             face: Vector(3) @index(metric="l2") near: Vector(3) metric: I64 @index(metric)
+             @index(face, near, metric="l2") @index(near) @index(name, kind="text") }"#,
+    )
+    .unwrap();
+    let index = |columns: &[&str], kind, metric| IndexDecl {
+        columns: columns.iter().map(|c| c.to_string()).collect(),
+        kind,
+        metric,
+    };
+    assert_eq!(
+        schema.types[0].indexes,
+        [
+            index(&["kind"], IndexKind::Auto, None),
+            index(&["kind"], IndexKind::Text, None),
+            index(&["kind"], IndexKind::Ngram, None),
+            index(&["face"], IndexKind::Auto, Some(Metric::L2)),
+            index(&["metric"], IndexKind::Auto, None),
+            index(&["face", "near"], IndexKind::Auto, Some(Metric::L2)),
+            index(&["near"], IndexKind::Auto, None),
+            index(&["name"], IndexKind::Text, None),
+            index(&["name"], IndexKind::Ngram, None),
+        ]
+    );
+    parse("node N {} edge E: N -> N { @index(src) }").unwrap();
+}
+
+#[test]
+fn what_an_index_is_for_must_be_known() {
+    let kinds = "found unknown kind `txt`, expected one of \"text\", \"ngram\"; did you mean `text`?";
+    refused_body("a: String @index(kind=\"txt\")", "1:32", kinds);
+    refused_body("a: String @index(kind=\"\")", "1:32", "expected one of \"text\", \"ngram\"");
+    let metrics = "found unknown metric `L2`, expected one of \"cosine\", \"l2\", \"dot\"; did you mean `l2`?";
+    refused_body("a: Vector(3) @index(a, metric=\"L2\")", "1:40", metrics);
+    let arguments = "found unknown argument `kin`, expected `kind` or `metric`; did you mean `kind`?";
+    refused_body("a: String @index(kin=\"text\")", "1:27", arguments);
+    refused_body("a: String @index(kind=text)", "1:32", "found `text`, expected one of \"text\", \"ngram\" as quoted");
+    refused_body("a: String @index(kind=\"text\", kind=\"text\")", "1:40", "a second `kind`");
+    refused_body("a: String @index(kind=\"text\", a)", "1:40", "found `a`, expected `)`");
+    refused_body("a: String @index(kind \"text\")", "1:32", "found `\"text\"`, expected `)`");
+    refused_body("a: String @index()", "1:27", "found `)`, expected the name of a property, or an argument");
+    refused_body("@index(kind=\"text\") a: String", "1:10", "must name its property, like `@index(name)`");
+    refused_body("a: String @key(a, kind=\"text\")", "1:32", "found `=`, expected `)`");
+}
+
+#[test]
+fn indexes_need_fitting_properties() {
+    refused_body("a: Blob @index", "1:18", "names `a` of type Blob, which cannot be indexed; expected any scalar");
+    refused_body("a: [F32]? @index", "1:20", "names `a` of type [F32]?, which cannot be indexed");
+    refused_body("b: I32 a: [F64] @index(b, a)", "1:36", "names `a` of type [F64], which cannot be indexed");
+    for ty in ["I32", "Bool", "enum(x)", "[String]", "Vector(3)", "Blob", "[F64]"] {
+        let place = format!("1:{}", 14 + ty.len());
+        refused_body(&format!("a: {ty} @index(kind=\"text\")"), &place, "kind \"text\" needs a String");
+        refused_body(&format!("a: {ty} @index(kind=\"ngram\")"), &place, "kind \"ngram\" needs a String");
+    }
+    for ty in ["I32", "String", "enum(x)", "[F32]", "Blob"] {
+        let place = format!("1:{}", 14 + ty.len());
+        refused_body(&format!("a: {ty} @index(metric=\"dot\")"), &place, "a metric needs a Vector");
+    }
+    for ty in ["String", "Vector(3)", "Blob"] {
+        let place = format!("1:{}", 14 + ty.len());
+        refused_body(&format!("a: {ty} @index(kind=\"text\", metric=\"l2\")"), &place, "has a kind and a metric");
+    }
+    refused_body("a: String @index(kind=\"text\") @index(a, kind=\"text\")", "1:47", "`index` on `a` twice");
+    let metrics = "compares `a` by \"l2\" and by \"dot\", expected one metric";
+    refused_body("a: Vector(3) @index(metric=\"l2\") @index @index(metric=\"dot\")", "1:50", metrics);
+    refused(
+        "node N {} edge E: N -> N { @index(src, dst, kind=\"text\") @index(src, metric=\"l2\") }",
+        &[
+            ("1:35", "names `src`, an end of its edges"),
+            ("1:40", "names `dst`, an end of its edges"),
+            ("1:65", "names `src`, an end of its edges"),
+        ],
+    );
+    refused(
+        "interface A { x: Vector(2) @index(metric=\"l2\") }\nnode N implements A { @index(x, metric=\"dot\") }",
+        &[("2:6", "compares `x` by \"dot\" and by \"l2\"")],
+    );
 }
 
 #[test]

@@ -46,6 +46,38 @@ edge Knows: Person -> Person @card(0..*) {
 }
 
 #[test]
+fn indexes_keep_their_kinds_and_metrics() {
+    let source = r#"
+        interface Named { name: String @index(name, kind = "ngram") }
+        node N implements Named { bio: String note: String @index(bio, note, kind="text") @index(bio)
+            face: Vector(3) @index(metric="cosine") back: Vector(3) @index(face, back, metric="cosine")
+            title: String @index(kind="text") }
+    "#;
+    let text = r#"interface Named {
+  name: String @index(kind="ngram")
+}
+
+node N implements Named {
+  bio: String
+  note: String
+  face: Vector(3)
+  back: Vector(3)
+  title: String
+  @index(bio, note, kind="text")
+  @index(bio)
+  @index(face, metric="cosine")
+  @index(face, back, metric="cosine")
+  @index(title, kind="text")
+}
+"#;
+    let schema = parse(source).unwrap();
+    assert_eq!(print(&schema), text);
+    assert_eq!(parse(text).unwrap(), schema);
+    let beside = "node N {\n  a: String @index(kind=\"text\") @index\n  b: Vector(2) @index(metric=\"dot\")\n}\n";
+    assert_eq!(print(&parse(beside).unwrap()), beside);
+}
+
+#[test]
 fn properties_out_of_the_inherited_order_are_written() {
     let source = "interface A { x: I32 y: I32 z: I32 } node N implements A { y: I32 own: Bool }";
     let schema = parse(source).unwrap();

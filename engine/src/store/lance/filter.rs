@@ -37,6 +37,11 @@ pub fn is_null(column: &str) -> Expr {
     Expr::IsNull(Box::new(name(column)))
 }
 
+/// Rows whose column holds something.
+pub fn is_not_null(column: &str) -> Expr {
+    Expr::IsNotNull(Box::new(name(column)))
+}
+
 /// Translates a predicate over one type's rows.
 ///
 /// # Errors

@@ -5,16 +5,21 @@
 //! version, clean up, list for newer versions) is switched off here.
 
 mod blob;
+pub mod clean;
 pub mod commit;
 pub mod compact;
 pub mod error;
 pub mod filter;
 mod handler;
+pub mod index;
 pub mod keys;
 pub mod open;
 pub mod refs;
 pub mod scan;
+pub mod search;
+mod shadow;
 mod sort;
+pub mod space;
 pub mod stage;
 pub mod take;
 

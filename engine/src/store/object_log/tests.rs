@@ -56,6 +56,24 @@ async fn of_two_conditional_writes_one_is_refused() {
 }
 
 #[tokio::test]
+async fn only_a_local_disk_removes_what_is_still_as_it_was_read() {
+    let (_dir, disk) = local();
+    let name = "_refs/branches/x.json";
+    for (log, removes) in [(disk, Put::Done), (memory(InMemory::new()), Put::Refused)] {
+        assert_eq!(log.deletes_conditionally(), removes == Put::Done);
+        log.create_if_absent(name, Bytes::from_static(b"a")).await.unwrap();
+        let old = log.read(name).await.unwrap().unwrap();
+        assert_eq!(log.replace_if_match(name, &old, Bytes::from_static(b"b")).await.unwrap(), Put::Done);
+        assert_eq!(log.delete_if_match(name, &old).await.unwrap(), Put::Refused);
+        let new = log.read(name).await.unwrap().unwrap();
+        assert_eq!(new.bytes, "b");
+        assert_eq!(log.delete_if_match(name, &new).await.unwrap(), removes);
+        assert_eq!(log.read(name).await.unwrap().is_none(), removes == Put::Done);
+        assert_eq!(log.delete_if_match(name, &new).await.unwrap(), Put::Refused);
+    }
+}
+
+#[tokio::test]
 async fn a_probe_passes_mannered_stores_and_leaves_nothing() {
     let (_dir, log) = local();
     for log in [log, memory(InMemory::new())] {

@@ -5,11 +5,12 @@ use omnigraph_engine::schema::assign_ids;
 use omnigraph_proto::v1::constraint::{self, Kind};
 
 const SOURCE: &str = r#"
-interface Named { name: String @index }
+interface Named { name: String @index @index(kind="ngram") }
 node Airport implements Named { code: String @key  active: Bool  opened: Date?  kind: enum(civil, military) @index
-  face: Vector(3)? @embed("name", model="small")  photo: Blob?  tags: [String]?  big: U64?  height: F64?  seen: DateTime?
+  face: Vector(3)? @index(metric="l2") @embed("name", model="small")  photo: Blob?  tags: [String]?  big: U64?  height: F64?  seen: DateTime?
   small: I32?  wide: I64?  short: U32?  thin: F32?
   @unique(name, opened) @range(height, 0..9000.5) @range(big, 0..18446744073709551615) @check(code, "^[A-Z]{3}$")
+  @index(code, name, kind="text")
   @description("where flights begin") @owner("ops") }
 node order { interval: String }
 edge Flight: Airport -> Airport @card(0..4) { at: DateTime?  @unique(src, dst, at) }
@@ -33,6 +34,33 @@ fn schemas_come_back() {
     assert_eq!(to_proto(&to_engine(message.clone()).unwrap()), message);
     let defined = definition_to_engine(Some(v1::SchemaDefinition { form: Some(Form::Schema(message)) }));
     assert_eq!(defined.unwrap(), schema);
+}
+
+#[test]
+fn indexes_say_their_kind_and_metric() {
+    use v1::{IndexKind, VectorMetric};
+    let mut message = to_proto(&sample());
+    let told: Vec<_> = message.node_types[0]
+        .indexes
+        .iter()
+        .map(|i| (i.properties.join(","), i.kind(), i.metric(), i.inherited_from.as_str()))
+        .collect();
+    let (auto, none) = (IndexKind::Unspecified, VectorMetric::Unspecified);
+    assert_eq!(
+        told,
+        [
+            ("kind".to_string(), auto, none, ""),
+            ("face".to_string(), auto, VectorMetric::L2, ""),
+            ("code,name".to_string(), IndexKind::Text, none, ""),
+            ("name".to_string(), auto, none, "Named"),
+            ("name".to_string(), IndexKind::Ngram, none, "Named"),
+        ]
+    );
+    message.node_types[0].indexes[0].kind = 99;
+    message.interfaces[0].indexes[1].metric = -1;
+    let error = to_engine(message).unwrap_err();
+    let fields: Vec<&str> = error.violations().iter().map(|v| v.field.as_str()).collect();
+    assert_eq!(fields, ["schema.interfaces[0].indexes[1].metric", "schema.node_types[0].indexes[0].kind"]);
 }
 
 #[test]

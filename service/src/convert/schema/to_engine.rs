@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use omnigraph_engine::error::Result;
 use omnigraph_engine::model::{
-    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, InterfaceType, Property, PropertyType,
-    RangeConstraint, ScalarType, Schema, Value,
+    Annotation, Cardinality, CheckConstraint, Endpoints, EntityKind, EntityType, IndexDecl, IndexKind, InterfaceType,
+    Metric, Property, PropertyType, RangeConstraint, ScalarType, Schema, Value,
 };
 use omnigraph_proto::v1;
 use omnigraph_proto::v1::constraint::Kind;
@@ -56,7 +56,7 @@ fn interface(path: &str, message: v1::Interface, problems: &mut Problems) -> Int
     InterfaceType {
         name: message.name,
         properties,
-        indexes: message.indexes.into_iter().map(|i| i.properties).collect(),
+        indexes: indexes(path, message.indexes, problems),
         description: message.description,
         annotations: annotations(message.annotations),
     }
@@ -119,7 +119,7 @@ impl Draft {
             properties: properties(path, self.properties, problems),
             key: Vec::new(),
             unique: Vec::new(),
-            indexes: self.indexes.into_iter().map(|i| i.properties).collect(),
+            indexes: indexes(path, self.indexes, problems),
             ranges: Vec::new(),
             checks: Vec::new(),
             cardinality: None,
@@ -142,7 +142,7 @@ fn is_stable_id(text: &str) -> bool {
 /// Adds what the interfaces declare and the message left out, after what it has.
 fn inherit(ty: &mut EntityType, interfaces: &[InterfaceType]) {
     let mut taken: HashSet<String> = ty.properties.iter().map(|p| p.name.clone()).collect();
-    let mut indexed: HashSet<Vec<String>> = ty.indexes.iter().cloned().collect();
+    let mut indexed: HashSet<IndexDecl> = ty.indexes.iter().cloned().collect();
     let mut seen = HashSet::new();
     for name in &ty.implements {
         let Some(interface) = interfaces.iter().find(|i| i.name == *name) else {
@@ -234,6 +234,40 @@ fn scalar_type(number: i32) -> Option<ScalarType> {
         v1::ScalarType::Date => ScalarType::Date,
         v1::ScalarType::Datetime => ScalarType::DateTime,
         v1::ScalarType::Blob => ScalarType::Blob,
+    })
+}
+
+fn indexes(path: &str, messages: Vec<v1::Index>, problems: &mut Problems) -> Vec<IndexDecl> {
+    let convert = |(i, message): (usize, v1::Index)| {
+        let path = format!("{path}.indexes[{i}]");
+        let kind = index_kind(message.kind).unwrap_or_else(|| {
+            problems.report(format!("{path}.kind"), "not a kind this server knows");
+            IndexKind::Auto
+        });
+        let metric = index_metric(message.metric).unwrap_or_else(|| {
+            problems.report(format!("{path}.metric"), "not a metric this server knows");
+            None
+        });
+        IndexDecl { columns: message.properties, kind, metric }
+    };
+    messages.into_iter().enumerate().map(convert).collect()
+}
+
+fn index_kind(number: i32) -> Option<IndexKind> {
+    Some(match v1::IndexKind::try_from(number).ok()? {
+        v1::IndexKind::Unspecified => IndexKind::Auto,
+        v1::IndexKind::Text => IndexKind::Text,
+        v1::IndexKind::Ngram => IndexKind::Ngram,
+    })
+}
+
+/// The inner `None` is no metric; the outer one a number without a meaning.
+fn index_metric(number: i32) -> Option<Option<Metric>> {
+    Some(match v1::VectorMetric::try_from(number).ok()? {
+        v1::VectorMetric::Unspecified => None,
+        v1::VectorMetric::Cosine => Some(Metric::Cosine),
+        v1::VectorMetric::L2 => Some(Metric::L2),
+        v1::VectorMetric::Dot => Some(Metric::Dot),
     })
 }
 

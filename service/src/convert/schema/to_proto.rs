@@ -1,7 +1,8 @@
 //! An engine schema as a message, with all stable ids.
 
 use omnigraph_engine::model::{
-    Annotation, EntityKind, EntityType, InterfaceType, Property, PropertyType, ScalarType, Schema,
+    Annotation, EntityKind, EntityType, IndexDecl, IndexKind, InterfaceType, Metric, Property, PropertyType,
+    ScalarType, Schema,
 };
 use omnigraph_proto::v1;
 use omnigraph_proto::v1::constraint::Kind;
@@ -76,15 +77,26 @@ fn properties(ty: &EntityType, schema: &Schema) -> Vec<v1::Property> {
 }
 
 fn indexes(ty: &EntityType, schema: &Schema) -> Vec<v1::Index> {
-    let origin = |columns: &Vec<String>| {
-        let has = |i: &&InterfaceType| i.indexes.contains(columns);
+    let origin = |index: &IndexDecl| {
+        let has = |i: &&InterfaceType| i.indexes.contains(index);
         implemented(ty, schema).find(has).map(|i| i.name.clone()).unwrap_or_default()
     };
-    ty.indexes.iter().map(|columns| index(columns, origin(columns))).collect()
+    ty.indexes.iter().map(|i| index(i, origin(i))).collect()
 }
 
-fn index(columns: &[String], inherited_from: String) -> v1::Index {
-    v1::Index { properties: columns.to_vec(), inherited_from }
+fn index(index: &IndexDecl, inherited_from: String) -> v1::Index {
+    let kind = match index.kind {
+        IndexKind::Auto => v1::IndexKind::Unspecified,
+        IndexKind::Text => v1::IndexKind::Text,
+        IndexKind::Ngram => v1::IndexKind::Ngram,
+    };
+    let metric = match index.metric {
+        None => v1::VectorMetric::Unspecified,
+        Some(Metric::Cosine) => v1::VectorMetric::Cosine,
+        Some(Metric::L2) => v1::VectorMetric::L2,
+        Some(Metric::Dot) => v1::VectorMetric::Dot,
+    };
+    v1::Index { properties: index.columns.clone(), inherited_from, kind: kind.into(), metric: metric.into() }
 }
 
 fn property(property: &Property, inherited_from: String) -> v1::Property {

@@ -48,6 +48,7 @@ fn hostile_texts_cost_linear_time_and_no_stack() {
         "a:b ",
         "@key(a,",
         "@index(",
+        "@index(kind=",
     ];
     for unit in units {
         for prefix in ["", "node N { ", "node N { a: ", "node N { a: I32 @x(", "edge E: A -> A "] {
@@ -69,8 +70,8 @@ fn every_prefix_of_the_example_is_read_without_panic() {
 
 /// `text` after a few deletions, repetitions and insertions.
 fn mutate(text: &str, tape: &mut Tape<'_>) -> String {
-    const SCRAPS: [&str; 24] = [
-        "{", "}", "(", ")", "[", "]", ":", ",", ";", "?", "@", "*", "..", "->", "\"", "\\", "//", "/*", "node ",
+    const SCRAPS: [&str; 25] = [
+        "{", "}", "(", ")", "[", "]", ":", ",", ";", "?", "@", "*", "..", "->", "=", "\"", "\\", "//", "/*", "node ",
         "edge X: ", "-1e", "\u{0}", "é☃", "\n",
     ];
     let mut chars: Vec<char> = text.chars().collect();

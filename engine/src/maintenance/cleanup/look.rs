@@ -1,0 +1,314 @@
+//! One look at a graph: which branches live, what their histories say, which lines the manifest has, who holds what.
+//!
+//! Versions are listed first. What comes into being during the look is newer than that and therefore in no set of what
+//! goes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use futures::{StreamExt, TryStreamExt};
+
+use super::guard;
+use super::plan::{Plan, Shown};
+use crate::error::{Error, Reason, Result};
+use crate::format::intent_json::IntentDoc;
+use crate::format::paths;
+use crate::format::ref_json::RefDoc;
+use crate::intent::readers;
+use crate::limits;
+use crate::maintenance::retention::{self, Branch, Input, Line, Pin, Policy, State, Verdict};
+use crate::manifest::branches::{self, RefEntry};
+use crate::manifest::heads::Line as WarmLine;
+use crate::manifest::{BranchIdentity, View, resolve};
+use crate::model::CommitInfo;
+use crate::store::lance::clean::Fork;
+use crate::txn::Core;
+
+/// What was seen.
+#[derive(Debug)]
+pub(super) struct Look {
+    /// When.
+    pub now: i64,
+    /// The heads of the live branches, main first, then by name.
+    pub views: Vec<View>,
+    /// Branches whose lineage is closed and whose document does not say so yet.
+    pub closed: Vec<RefEntry>,
+    /// Names of deleted branches whose documents are still there.
+    pub deleted: Vec<String>,
+    /// The registered lines of the manifest but main.
+    pub forks: Vec<Fork>,
+    /// All lines of the manifest with their versions.
+    pub lines: Vec<Line>,
+    /// The operations under way.
+    pub intents: Vec<IntentDoc>,
+    /// What stays and goes.
+    pub verdict: Verdict,
+}
+
+/// Looks, and remembers what cannot change between two looks.
+pub(super) struct Looker<'a> {
+    pub(super) core: &'a Arc<Core>,
+    pub(super) concurrency: usize,
+    policy: Policy,
+    only: Option<BTreeSet<State>>,
+    lines: HashMap<String, Arc<WarmLine>>,
+    shown: HashMap<State, Arc<Vec<Shown>>>,
+}
+
+impl<'a> Looker<'a> {
+    pub(super) fn new(core: &'a Arc<Core>, policy: Policy, concurrency: usize) -> Self {
+        Self { core, concurrency, policy, only: None, lines: HashMap::new(), shown: HashMap::new() }
+    }
+
+    /// Looks again. Nothing goes that did not go by the earlier plan.
+    ///
+    /// # Errors
+    /// As [`Looker::plan`].
+    pub(super) async fn plan_again(&mut self, earlier: &Plan) -> Result<Plan> {
+        self.only = Some(earlier.look.verdict.goes.clone());
+        let mut plan = self.plan().await?;
+        plan.confine_to(earlier);
+        Ok(plan)
+    }
+
+    /// Looks, and works out everything that goes.
+    ///
+    /// # Errors
+    /// A branch, an intent or a state that cannot be read; the store's.
+    pub(super) async fn plan(&mut self) -> Result<Plan> {
+        let look = self.look().await?;
+        self.open(&look).await?;
+        Plan::new(self.core, look, &self.shown, self.concurrency).await
+    }
+
+    async fn look(&mut self) -> Result<Look> {
+        let core = self.core;
+        let (forks, lines) = manifest_lines(core, self.concurrency).await?;
+        let Documents { live, deleted } = documents(core, self.concurrency).await?;
+        let mut branches = Vec::with_capacity(live.len() + 1);
+        let mut views = Vec::with_capacity(live.len() + 1);
+        let mut closed = Vec::new();
+        let heads = heads(core, live, self.concurrency).await?;
+        for (entry, view) in heads {
+            if view.snapshot.is_closed() {
+                closed.extend(entry);
+                continue;
+            }
+            self.offer(&view);
+            branches.push(self.branch(entry.map(|e| e.doc), &view).await?);
+            views.push(view);
+        }
+        let intents = guard::intents(core).await?;
+        let now = core.now();
+        let leases = readers::held_by_others(&core.store, now).await?;
+        let input = Input {
+            policy: self.policy,
+            branches,
+            lines,
+            pins: Vec::new(),
+            leases: leases.into_iter().map(|held| pin(held.lance_branch, held.manifest_version)).collect(),
+            intents: intents.iter().flat_map(named_states).collect(),
+            now,
+            grace: limits::RETENTION_GRACE,
+            orphan_grace: limits::ORPHAN_GRACE,
+            only: self.only.clone(),
+        };
+        let verdict = retention::decide(&input);
+        Ok(Look { now, views, closed, deleted, forks, lines: input.lines, intents, verdict })
+    }
+
+    /// This process may not have looked at the branch for long.
+    fn offer(&self, view: &View) {
+        if let Some(line) = self.core.heads.warm(&view.snapshot.branch.name)
+            && line.identity == view.snapshot.branch
+        {
+            line.offer(view);
+        }
+    }
+
+    async fn branch(&mut self, doc: Option<RefDoc>, view: &View) -> Result<Branch> {
+        let identity = &view.snapshot.branch;
+        let line = self
+            .lines
+            .entry(identity.branch_id.clone())
+            .or_insert_with(|| WarmLine::detached(self.core.store.clone(), identity.clone()))
+            .clone();
+        let read = line.with_lineage(view, |lineage| lineage.page(None, usize::MAX)).await;
+        let mut lineage: Vec<Arc<CommitInfo>> = read.map_err(|e| unreadable(&identity.name, e))?;
+        lineage.reverse();
+        Ok(Branch {
+            name: identity.name.clone(),
+            lance_branch: identity.lance_branch.clone(),
+            head: view.snapshot.version,
+            forked_from: doc.map(|doc| State {
+                lance_branch: doc.forked_from.lance_branch,
+                manifest_version: doc.forked_from.manifest_version,
+            }),
+            lineage,
+        })
+    }
+
+    /// Opens every state that stays. One that another cleanup removed meanwhile shows nothing.
+    async fn open(&mut self, look: &Look) -> Result<()> {
+        for view in &look.views {
+            let state = state_of(view);
+            self.shown.entry(state).or_insert_with(|| Arc::new(Shown::by(view)));
+        }
+        let unknown: Vec<State> =
+            look.verdict.stays.keys().filter(|state| !self.shown.contains_key(state)).cloned().collect();
+        let core = self.core;
+        let opened: Vec<(State, Vec<Shown>)> = futures::stream::iter(unknown)
+            .map(|state| async move {
+                let shown = shown(core, &state).await?;
+                Ok::<_, Error>((state, shown))
+            })
+            .buffer_unordered(self.concurrency)
+            .try_collect()
+            .await?;
+        self.shown.extend(opened.into_iter().map(|(state, shown)| (state, Arc::new(shown))));
+        Ok(())
+    }
+}
+
+/// What a state shows; nothing if it does not exist any more.
+///
+/// # Errors
+/// The store's, or damage.
+pub(super) async fn shown(core: &Core, state: &State) -> Result<Vec<Shown>> {
+    let view = resolve::at(&core.store, &identity(state), state.manifest_version).await?;
+    Ok(view.as_ref().map(Shown::by).unwrap_or_default())
+}
+
+fn identity(state: &State) -> BranchIdentity {
+    match &state.lance_branch {
+        None => BranchIdentity::main(),
+        Some(line) => BranchIdentity { name: String::new(), branch_id: line.clone(), lance_branch: Some(line.clone()) },
+    }
+}
+
+fn state_of(view: &View) -> State {
+    State { lance_branch: view.snapshot.branch.lance_branch.clone(), manifest_version: view.snapshot.version }
+}
+
+fn pin(lance_branch: Option<String>, manifest_version: u64) -> Pin {
+    Pin { lance_branch, manifest_version, why: String::new() }
+}
+
+/// The states that an operation begins on and makes.
+fn named_states(intent: &IntentDoc) -> [Pin; 2] {
+    let base = intent.base.manifest_version;
+    [base, base + 1].map(|version| pin(intent.branch.lance_branch.clone(), version))
+}
+
+async fn manifest_lines(core: &Core, concurrency: usize) -> Result<(Vec<Fork>, Vec<Line>)> {
+    let forks = core.store.forks(paths::MANIFEST).await?;
+    let named = forks.iter().map(|fork| {
+        let origin = State { lance_branch: fork.parent.clone(), manifest_version: fork.parent_version };
+        (Some(fork.name.clone()), Some(origin), fork.created_at)
+    });
+    let named: Vec<_> = std::iter::once((None, None, 0)).chain(named).collect();
+    let lines = futures::stream::iter(named)
+        .map(|(lance_branch, origin, made_at)| async move {
+            let files = core.store.version_files(paths::MANIFEST, lance_branch.as_deref()).await?;
+            let versions: BTreeMap<u64, i64> = files.iter().map(|file| (file.version, file.stored_at)).collect();
+            Ok::<_, Error>(Line { lance_branch, origin, made_at, versions })
+        })
+        .buffered(concurrency)
+        .try_collect()
+        .await?;
+    Ok((forks, lines))
+}
+
+/// The documents of branches.
+pub(super) struct Documents {
+    /// Those of live branches, by name.
+    pub live: Vec<RefEntry>,
+    /// The names of deleted ones.
+    pub deleted: Vec<String>,
+}
+
+/// Reads every branch document.
+///
+/// # Errors
+/// [`Reason::DataCorrupt`] naming one that is unreadable; the store's.
+pub(super) async fn documents(core: &Core, concurrency: usize) -> Result<Documents> {
+    let files = core.store.log().list(paths::BRANCHES).await?;
+    let names: Vec<String> = files.iter().filter_map(|file| paths::branch_of(file)).collect();
+    let found: Vec<Option<RefEntry>> = futures::stream::iter(names)
+        .map(|name| async move {
+            branches::read(&core.store, &name).await.map_err(|e| match e.reason() {
+                Reason::DataCorrupt => unreadable(&name, e),
+                _ => e,
+            })
+        })
+        .buffered(concurrency)
+        .try_collect()
+        .await?;
+    let (deleted, mut live): (Vec<RefEntry>, Vec<RefEntry>) = found.into_iter().flatten().partition(|e| e.doc.deleted);
+    live.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Documents { live, deleted: deleted.into_iter().map(|entry| entry.name).collect() })
+}
+
+/// The newest views of main and of these branches. One that was deleted meanwhile is left out.
+async fn heads(core: &Core, live: Vec<RefEntry>, concurrency: usize) -> Result<Vec<(Option<RefEntry>, View)>> {
+    let wanted: Vec<Option<RefEntry>> = std::iter::once(None).chain(live.into_iter().map(Some)).collect();
+    let found: Vec<Option<(Option<RefEntry>, View)>> = futures::stream::iter(wanted)
+        .map(|entry| async move {
+            let identity = entry.as_ref().map_or_else(BranchIdentity::main, RefEntry::identity);
+            let newest = resolve::newest(&core.store, &identity).await;
+            match newest.map_err(|e| unreadable(&identity.name, e))? {
+                Some(view) => Ok(Some((entry, view))),
+                None if lives(core, &identity).await? => Err(gone(&identity.name)),
+                None => Ok::<_, Error>(None),
+            }
+        })
+        .buffered(concurrency)
+        .try_collect()
+        .await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+async fn lives(core: &Core, identity: &BranchIdentity) -> Result<bool> {
+    if identity.lance_branch.is_none() {
+        return Ok(true);
+    }
+    let now = branches::read(&core.store, &identity.name).await?;
+    Ok(now.is_some_and(|now| !now.doc.deleted && now.doc.branch_id == identity.branch_id))
+}
+
+/// Whether a branch lives now that the look did not see.
+///
+/// # Errors
+/// As [`documents`].
+pub(super) async fn branches_were_made(core: &Core, look: &Look) -> Result<bool> {
+    let open = look.views.iter().map(|view| view.snapshot.branch.branch_id.as_str());
+    let seen: BTreeSet<&str> = open.chain(look.closed.iter().map(|e| e.doc.branch_id.as_str())).collect();
+    let now = documents(core, limits::MAINTENANCE_CONCURRENCY).await?;
+    Ok(now.live.iter().any(|entry| !seen.contains(entry.doc.branch_id.as_str())))
+}
+
+/// The newest views of every branch that lives now, closed ones left out.
+///
+/// # Errors
+/// A branch that cannot be read; the store's.
+pub(super) async fn views_now(core: &Core, concurrency: usize) -> Result<Vec<View>> {
+    let live = documents(core, concurrency).await?.live;
+    let views = heads(core, live, concurrency).await?.into_iter().map(|(_, view)| view);
+    Ok(views.filter(|view| !view.snapshot.is_closed()).collect())
+}
+
+fn unreadable(branch: &str, cause: Error) -> Error {
+    let what = format!(
+        "branch {branch:?} cannot be read, so what it needs is not known; nothing was removed: {}",
+        cause.message()
+    );
+    Error::new(cause.reason(), what).with("branch", branch).caused_by(cause)
+}
+
+fn gone(branch: &str) -> Error {
+    let what = format!(
+        "the lineage of branch {branch:?} is gone, so what it needs is not known; nothing was removed. `branch delete \
+         --force` removes its name"
+    );
+    Error::new(Reason::DataCorrupt, what).with("branch", branch)
+}
