@@ -352,7 +352,8 @@ async fn metrics_tell_of_calls_graphs_and_tables() {
         let sample = format!("omnigraph_table_{sample}{{graph=\"social\",table=\"node:Person\",branch=\"main\"}}");
         assert!(first[&sample] > 0.0, "{sample} in {first:?}");
     }
-    let info = format!("omnigraph_build_info{{version=\"{}\",storage_stamp=\"4\"}}", env!("CARGO_PKG_VERSION"));
+    let (release, stamp) = (env!("CARGO_PKG_VERSION"), omnigraph_engine::format::stamp::CURRENT);
+    let info = format!("omnigraph_build_info{{version=\"{release}\",storage_stamp=\"{stamp}\"}}");
     assert_eq!(first.get(&info), Some(&1.0), "{first:?}");
 
     // Asked again at once, the store is not.

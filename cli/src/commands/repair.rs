@@ -34,8 +34,8 @@ pub(crate) struct Repair {
     /// Do it instead of showing what would be done
     #[arg(long)]
     confirm: bool,
-    /// Publish what may have changed rows and what cannot be examined, too. Nobody checks such rows: look at them first,
-    /// and run `verify` afterwards
+    /// Publish what may have changed rows and what cannot be examined, too. Nobody checks such rows: look at them
+    /// first, and run `verify` afterwards
     #[arg(long)]
     force: bool,
 }

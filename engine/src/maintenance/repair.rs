@@ -131,8 +131,8 @@ impl RepairReport {
 ///
 /// # Errors
 /// With nothing published: [`crate::error::Reason::BranchNotFound`], [`crate::error::Reason::RecoveryRequired`] if an
-/// operation on the branch is not decided, [`crate::error::Reason::ReadOnly`] for a confirmed repair of a graph that was
-/// opened for reading; the store's. What concerns one table is in the report.
+/// operation on the branch is not decided, [`crate::error::Reason::ReadOnly`] for a confirmed repair of a graph that
+/// was opened for reading; the store's. What concerns one table is in the report.
 pub async fn repair(core: &Arc<Core>, branch: &str, options: RepairOptions) -> Result<RepairReport> {
     if options.confirm {
         core.ensure_writable()?;

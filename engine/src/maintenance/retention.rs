@@ -154,7 +154,7 @@ pub struct Input {
     pub now: i64,
     /// How long a state stays after it was superseded.
     pub grace: Duration,
-    /// How long a line that no branch is on yet counts as being made.
+    /// How long a line that no branch is on is left alone after it was used.
     pub orphan_grace: Duration,
     /// If set, only these states may go: what an earlier look found needed or did not find stays this time.
     pub only: Option<BTreeSet<State>>,
@@ -299,18 +299,16 @@ impl Stays<'_> {
     }
 
     /// Where the lines begin that stay, back to main: the storage keeps what their files came from, and everything
-    /// that is kept must be readable. A line that is just being made counts.
+    /// that is kept must be readable. A line that was used a while ago counts, whether it is being made or left behind.
     fn add_origins(&mut self, input: &Input) {
-        let live: BTreeSet<Option<&str>> = input.branches.iter().map(|b| b.lance_branch.as_deref()).collect();
-        let being_made = |line: &Line| {
-            !live.contains(&line.lance_branch.as_deref())
-                && line.versions.len() <= 1
-                && is_younger(line.made_at, input.orphan_grace, input.now)
+        let in_use = |line: &Line| {
+            let used = line.versions.values().copied().max().map_or(line.made_at, |stored| stored.max(line.made_at));
+            is_younger(used, input.orphan_grace, input.now)
         };
         let mut open: Vec<&Line> = input.lines.iter().filter(|line| line.origin.is_some()).collect();
         loop {
             let (stay, rest): (Vec<&Line>, Vec<&Line>) = open.into_iter().partition(|line| {
-                being_made(line) || self.states.keys().any(|state| state.lance_branch == line.lance_branch)
+                in_use(line) || self.states.keys().any(|state| state.lance_branch == line.lance_branch)
             });
             if stay.is_empty() {
                 return;

@@ -12,14 +12,15 @@ use super::guard;
 use super::plan::{Plan, Shown};
 use crate::error::{Error, Reason, Result};
 use crate::format::intent_json::IntentDoc;
-use crate::format::paths;
+use crate::format::manifest_row::{ManifestRow, ObjectType};
 use crate::format::ref_json::RefDoc;
+use crate::format::{commit_row, paths};
 use crate::intent::readers;
 use crate::limits;
 use crate::maintenance::retention::{self, Branch, Input, Line, Pin, Policy, State, Verdict};
 use crate::manifest::branches::{self, RefEntry};
 use crate::manifest::heads::Line as WarmLine;
-use crate::manifest::{BranchIdentity, View, resolve};
+use crate::manifest::{BranchIdentity, Snapshot, View, resolve};
 use crate::model::CommitInfo;
 use crate::store::lance::clean::Fork;
 use crate::txn::Core;
@@ -43,6 +44,8 @@ pub(super) struct Look {
     pub intents: Vec<IntentDoc>,
     /// What stays and goes.
     pub verdict: Verdict,
+    /// What reads hold of states that are gone.
+    pub held: Vec<Shown>,
 }
 
 /// Looks, and remembers what cannot change between two looks.
@@ -100,13 +103,13 @@ impl<'a> Looker<'a> {
         }
         let intents = guard::intents(core).await?;
         let now = core.now();
-        let leases = readers::held_by_others(&core.store, now).await?;
+        let leases: Vec<State> = held(core, now).await?.into_iter().collect();
         let input = Input {
             policy: self.policy,
             branches,
             lines,
             pins: Vec::new(),
-            leases: leases.into_iter().map(|held| pin(held.lance_branch, held.manifest_version)).collect(),
+            leases: leases.iter().map(|held| pin(held.lance_branch.clone(), held.manifest_version)).collect(),
             intents: intents.iter().flat_map(named_states).collect(),
             now,
             grace: limits::RETENTION_GRACE,
@@ -114,7 +117,11 @@ impl<'a> Looker<'a> {
             only: self.only.clone(),
         };
         let verdict = retention::decide(&input);
-        Ok(Look { now, views, closed, deleted, forks, lines: input.lines, intents, verdict })
+        let mut held = Vec::new();
+        for state in leases.iter().filter(|state| !verdict.stays.contains_key(state)).cloned().collect::<Vec<_>>() {
+            held.extend(shown_once(&views, &state).await?);
+        }
+        Ok(Look { now, views, closed, deleted, forks, lines: input.lines, intents, verdict, held })
     }
 
     /// This process may not have looked at the branch for long.
@@ -152,7 +159,7 @@ impl<'a> Looker<'a> {
     async fn open(&mut self, look: &Look) -> Result<()> {
         for view in &look.views {
             let state = state_of(view);
-            self.shown.entry(state).or_insert_with(|| Arc::new(Shown::by(view)));
+            self.shown.entry(state).or_insert_with(|| Arc::new(Shown::by(&view.snapshot)));
         }
         let unknown: Vec<State> =
             look.verdict.stays.keys().filter(|state| !self.shown.contains_key(state)).cloned().collect();
@@ -176,7 +183,37 @@ impl<'a> Looker<'a> {
 /// The store's, or damage.
 pub(super) async fn shown(core: &Core, state: &State) -> Result<Vec<Shown>> {
     let view = resolve::at(&core.store, &identity(state), state.manifest_version).await?;
-    Ok(view.as_ref().map(Shown::by).unwrap_or_default())
+    Ok(view.map(|view| Shown::by(&view.snapshot)).unwrap_or_default())
+}
+
+/// What a state showed that is gone: a read may have begun to hold it just before. Told by the rows of a live branch
+/// that has its commit in its history; nothing if none has.
+///
+/// # Errors
+/// The store's, or damage.
+pub(super) async fn shown_once(views: &[View], state: &State) -> Result<Vec<Shown>> {
+    let mut views: Vec<&View> = views.iter().collect();
+    views.sort_by_key(|view| view.snapshot.branch.lance_branch != state.lance_branch);
+    for view in views {
+        let rows = view.all_rows().await?;
+        let makes_it = |row: &ManifestRow| {
+            row.object_type == ObjectType::GraphCommit
+                && commit_row::decode(row).is_ok_and(|(commit, _)| State::of(&commit) == *state)
+        };
+        if let Some(until) = rows.iter().position(makes_it).and_then(|position| rows.get(..=position)) {
+            return Snapshot::from_rows(identity(state), state.manifest_version, until).map(|s| Shown::by(&s));
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The states that running reads hold.
+///
+/// # Errors
+/// A lease that cannot be read; the store's.
+pub(super) async fn held(core: &Core, now: i64) -> Result<BTreeSet<State>> {
+    let held = readers::held_by_others(&core.store, now).await?.into_iter();
+    Ok(held.map(|h| State { lance_branch: h.lance_branch, manifest_version: h.manifest_version }).collect())
 }
 
 fn identity(state: &State) -> BranchIdentity {
@@ -311,4 +348,33 @@ fn gone(branch: &str) -> Error {
          --force` removes its name"
     );
     Error::new(Reason::DataCorrupt, what).with("branch", branch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::fixture::Fixture;
+
+    #[tokio::test]
+    async fn what_a_state_showed_is_told_by_the_history() {
+        let fixture = Fixture::new("node A { k: String @key } node B { k: String @key }").await;
+        for text in ["A a", "B a", "A b", "A c"] {
+            let (ty, key) = text.split_once(' ').unwrap();
+            fixture.add(&[format!("{{\"type\":\"{ty}\",\"data\":{{\"k\":\"{key}\"}}}}")]).await;
+        }
+        let views = [fixture.view().await];
+        let tables = |shown: Vec<Shown>| {
+            let mut tables: Vec<_> = shown.into_iter().map(|s| (s.key, s.at.location, s.at.version)).collect();
+            tables.sort();
+            tables
+        };
+        for (manifest_version, count) in [(1, 0), (2, 1), (3, 2), (4, 2), (5, 2)] {
+            let state = State { lance_branch: None, manifest_version };
+            let there = tables(shown(&fixture.core, &state).await.unwrap());
+            assert_eq!(there.len(), count, "{manifest_version}");
+            assert_eq!(tables(shown_once(&views, &state).await.unwrap()), there, "{manifest_version}");
+        }
+        let unknown = State { lance_branch: Some("B".to_string()), manifest_version: 2 };
+        assert!(shown_once(&views, &unknown).await.unwrap().is_empty());
+    }
 }

@@ -10,8 +10,8 @@ use super::orphans;
 use crate::error::{Error, Result};
 use crate::format::intent_json::IntentDoc;
 use crate::format::paths;
-use crate::maintenance::retention::{self, Reasons, State, TableLine, TableVerdict};
-use crate::manifest::View;
+use crate::maintenance::retention::{self, Reasons, State, TableLine, TableVerdict, Why};
+use crate::manifest::Snapshot;
 use crate::store::lance::TableAt;
 use crate::store::lance::clean::Fork;
 use crate::txn::Core;
@@ -26,9 +26,9 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Everything a view shows.
-    pub(super) fn by(view: &View) -> Vec<Self> {
-        let pins = view.snapshot.pins();
+    /// Everything a state shows.
+    pub(super) fn by(snapshot: &Snapshot) -> Vec<Self> {
+        let pins = snapshot.pins();
         pins.filter_map(|pin| Some(Self { key: pin.type_ref.to_string(), at: pin.at.clone()? })).collect()
     }
 }
@@ -154,7 +154,7 @@ fn lines_needed(look: &Look) -> BTreeSet<String> {
 
 /// The table key of every location: as the first live branch has it that shows it, main first.
 fn keys(look: &Look, shown: &HashMap<State, Arc<Vec<Shown>>>) -> BTreeMap<String, String> {
-    let heads = look.views.iter().flat_map(Shown::by);
+    let heads = look.views.iter().flat_map(|view| Shown::by(&view.snapshot));
     let others = look.verdict.stays.keys().filter_map(|state| shown.get(state)).flat_map(|all| all.iter().cloned());
     let mut keys = BTreeMap::new();
     for Shown { key, at } in heads.chain(others) {
@@ -170,6 +170,10 @@ fn versions_shown(look: &Look, shown: &HashMap<State, Arc<Vec<Shown>>>) -> Versi
             let line = out.entry(at.location.clone()).or_default().entry(at.branch.clone()).or_default();
             line.entry(at.version).or_default().extend(reasons.iter().cloned());
         }
+    }
+    for Shown { at, .. } in &look.held {
+        let line = out.entry(at.location.clone()).or_default().entry(at.branch.clone()).or_default();
+        line.entry(at.version).or_default().insert(Why::Reader);
     }
     out
 }

@@ -90,12 +90,15 @@ impl Run<'_> {
 
     /// Removes the lines of the manifest that no branch needs.
     async fn branches(&mut self, plan: &mut Plan) {
-        let now = if self.really { look::documents(self.core, self.concurrency).await.map(Some) } else { Ok(None) };
-        let failure = match now {
-            Ok(now) => {
-                let live = now.into_iter().flat_map(|documents| documents.live);
-                let live: BTreeSet<String> = live.map(|entry| entry.doc.lance_branch).collect();
-                plan.branches.retain(|line| !live.contains(line));
+        let failure = match lines_in_use(self.core, self.concurrency).await {
+            Ok(mut used) => {
+                if !self.really {
+                    // They would have been marked as deleted by now.
+                    for entry in &plan.look.closed {
+                        used.remove(&entry.doc.lance_branch);
+                    }
+                }
+                plan.branches.retain(|line| !used.contains(line));
                 None
             }
             Err(e) => Some(e),
@@ -250,17 +253,28 @@ async fn still_needed(core: &Core, plan: &Plan, concurrency: usize) -> Result<Ve
         let left = left.into_iter().map(|file| file.version).filter(|version| goes.contains(version));
         states.extend(left.map(|manifest_version| State { lance_branch: line.clone(), manifest_version }));
     }
-    for held in readers::held_by_others(&core.store, core.now()).await? {
-        states.insert(State { lance_branch: held.lance_branch, manifest_version: held.manifest_version });
-    }
+    states.extend(look::held(core, core.now()).await?);
     let mut needed: Vec<TableAt> = guard::intents(core).await?.iter().flat_map(plan::named_tables).collect();
-    for view in look::views_now(core, concurrency).await? {
-        needed.extend(Shown::by(&view).into_iter().map(|shown| shown.at));
+    let views = look::views_now(core, concurrency).await?;
+    for view in &views {
+        needed.extend(Shown::by(&view.snapshot).into_iter().map(|shown| shown.at));
     }
     for state in states {
-        needed.extend(look::shown(core, &state).await?.into_iter().map(|shown| shown.at));
+        let mut shown = look::shown(core, &state).await?;
+        if shown.is_empty() {
+            shown = look::shown_once(&views, &state).await?;
+        }
+        needed.extend(shown.into_iter().map(|shown| shown.at));
     }
     Ok(needed)
+}
+
+/// The lines of the manifest that a live branch is on or a read holds something of.
+async fn lines_in_use(core: &Core, concurrency: usize) -> Result<BTreeSet<String>> {
+    let live = look::documents(core, concurrency).await?.live.into_iter().map(|entry| entry.doc.lance_branch);
+    let mut used: BTreeSet<String> = live.collect();
+    used.extend(look::held(core, core.now()).await?.into_iter().filter_map(|state| state.lance_branch));
+    Ok(used)
 }
 
 fn fork_name(location: &str, fork: &str) -> String {

@@ -4,7 +4,7 @@
 //! every row, because only fragments that the same indexes cover are rewritten together; fragments are rewritten;
 //! and the indexes that are missing, or that name rows by where they were before the rewriting, are built.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::PendingIndex;
 use crate::error::Result;
@@ -71,7 +71,7 @@ impl Rework {
         shadows: &mut Vec<Table>,
     ) -> Result<Self> {
         let states = base.indexes().await?;
-        let Building { built: mut before, failed } = base.extend_indexes(&uncovered(base, &states)).await;
+        let Building { built: mut before, failed } = base.extend_indexes(&uncovered(base, wanted, &states)).await;
         before.absorb(base.drop_indexes_but(&made_on, names));
         let mut pending = named(wanted, failed);
         let mut table = base.clone();
@@ -87,7 +87,7 @@ impl Rework {
         let states = table.indexes().await?;
         let mut after = BuiltIndexes::default();
         // What could not be extended before is not tried again.
-        let again: Vec<&IndexState> = if compacted.is_some() { uncovered(&table, &states) } else { Vec::new() };
+        let again = if compacted.is_some() { uncovered(&table, wanted, &states) } else { Vec::new() };
         let Building { built, failed } = table.extend_indexes(&again).await;
         after.absorb(built);
         pending.extend(named(wanted, failed));
@@ -144,13 +144,15 @@ impl Rework {
     }
 }
 
-/// The indexes that do not cover every row.
-fn uncovered<'a>(table: &Table, states: &'a std::collections::HashMap<String, IndexState>) -> Vec<&'a IndexState> {
+/// The declared indexes that exist and do not cover every row.
+fn uncovered<'a>(
+    table: &Table,
+    wanted: &[WantedIndex],
+    states: &'a HashMap<String, IndexState>,
+) -> Vec<(&'a IndexState, IndexMethod)> {
     let all: Vec<u64> = table.fragments().iter().map(|f| f.id).collect();
-    let mut out: Vec<&IndexState> =
-        states.values().filter(|s| all.iter().any(|id| !s.fragments.contains(id))).collect();
-    out.sort_by(|a, b| a.name.cmp(&b.name));
-    out
+    let lacks = |state: &IndexState| all.iter().any(|id| !state.fragments.contains(id));
+    wanted.iter().filter_map(|w| states.get(&w.name).filter(|s| lacks(s)).map(|s| (s, w.method))).collect()
 }
 
 fn named(wanted: &[WantedIndex], failed: Vec<(String, String)>) -> Vec<PendingIndex> {

@@ -189,14 +189,17 @@ fn lines_without_a_branch_stay_as_far_as_somebody_began_there() {
 }
 
 #[test]
-fn a_line_that_is_being_made_keeps_its_origin_for_a_while() {
+fn a_line_that_no_branch_is_on_keeps_its_origin_for_a_while() {
     let main = || branch("main", &["1", "2", "3", "4"], 0);
     let made = |seconds: i64, versions| Line { made_at: micros(seconds), ..line("B", versions, Some("2")) };
     let graph = |b: Line| input(keep(1), vec![main()], vec![line("", 1..=4, None), b]);
     expect(&graph(made(NOW - 3_599, 2..=2)), "2:fork 4:head+keep", "1 3");
     expect(&graph(made(NOW - 3_600, 2..=2)), "4:head+keep", "1 2 3");
-    // It was used, so it is not being made.
-    expect(&graph(made(NOW, 2..=3)), "4:head+keep", "1 2 3 B2");
+    // What counts is when it was used last.
+    let mut left = made(0, 2..=3);
+    expect(&graph(left.clone()), "4:head+keep", "1 2 3 B2");
+    left.versions.insert(3, micros(NOW - 3_599));
+    expect(&graph(left), "2:fork 4:head+keep", "1 3 B2");
 }
 
 #[test]

@@ -204,7 +204,7 @@ impl Store {
     /// Returns the bytes removed.
     ///
     /// # Errors
-    /// The store's, after everything else was tried.
+    /// The store's, after the other objects were tried.
     pub async fn remove_dataset(&self, location: &str, found: &Contents) -> Result<u64> {
         let lasting = self.lasting(location, found);
         let goes = found.objects.iter().filter(|o| lasting.as_ref() != Some(&o.location));

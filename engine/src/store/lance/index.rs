@@ -141,11 +141,13 @@ impl Table {
     }
 
     /// Makes indexes that exist cover every row. One that fails does not keep the others from it.
-    pub async fn extend_indexes(&self, states: &[&IndexState]) -> Building {
+    pub async fn extend_indexes(&self, states: &[(&IndexState, IndexMethod)]) -> Building {
         let mut building = Building::default();
-        for state in states {
-            // Every run adds a small part; now and then they become one.
-            let merge = if state.segments >= limits::MAX_INDEX_SEGMENTS { state.segments } else { 0 };
+        for (state, method) in states {
+            // Only fragments that the same parts cover are rewritten together, so parts are merged. Those of
+            // vectors are dear to merge: they gather first.
+            let gathers = *method == IndexMethod::Vector && state.segments < limits::MAX_INDEX_SEGMENTS;
+            let merge = if gathers { 0 } else { state.segments };
             let options = OptimizeOptions::merge(merge).index_names(vec![state.name.clone()]);
             match self.extend(&options).await {
                 Ok(built) => building.built.absorb(built),
