@@ -158,7 +158,7 @@ pub const MIN_INDEXED_VECTORS: u64 = 1_000;
 /// Vectors up to which the index is a graph of all of them, which finds more; beyond it, they are quantised.
 pub const MAX_HNSW_VECTORS: u64 = 1_000_000;
 
-/// Parts an index over vectors is made of before they are merged into one.
+/// Parts an index over vectors, words or labels is made of before they become one.
 pub const MAX_INDEX_SEGMENTS: usize = 4;
 
 /// Fragment ids a compaction leaves to writers that add rows while it rewrites.

@@ -24,6 +24,11 @@ pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &A
     }
     let view = read::snapshot::resolve_view(core, from).await?;
     let origin = &view.snapshot;
+    // Until the document stands, nothing else tells a cleanup that a branch begins here.
+    let _held = match core.heads.is_known_head(origin) {
+        true => core.readers.hold(origin),
+        false => core.readers.pin(origin).await?,
+    };
     let lance_branch = core.fresh_id();
     core.store.fork_only(view.table(), &lance_branch).await?;
     let doc = RefDoc {

@@ -18,6 +18,19 @@ pub async fn read(store: &Store) -> Result<Option<RetentionDoc>> {
     }
 }
 
+/// A number that changes whenever a cleanup begins; zero before the first. One request; a marker that cannot be read
+/// has one, too.
+///
+/// # Errors
+/// The store's.
+pub async fn generation(store: &Store) -> Result<u64> {
+    use std::hash::Hasher;
+    let Some(document) = store.log().read(paths::RETENTION).await? else { return Ok(0) };
+    let mut hash = fnv::FnvHasher::default();
+    hash.write(&document.bytes);
+    Ok(hash.finish().max(1))
+}
+
 /// Whether there ever was a cleanup. One request; an unreadable marker says so as well.
 ///
 /// # Errors

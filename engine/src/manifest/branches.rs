@@ -57,7 +57,11 @@ pub async fn create(store: &Store, name: &str, doc: &RefDoc) -> Result<()> {
     let put = match read(store, name).await? {
         None => store.log().create_if_absent(&paths::branch(name), bytes).await?,
         Some(old) if old.doc.deleted => {
-            store.log().replace_if_match(&paths::branch(name), &old.document, bytes).await?
+            match store.log().replace_if_match(&paths::branch(name), &old.document, bytes.clone()).await? {
+                Put::Done => Put::Done,
+                // A cleanup may have removed what the deleted branch left.
+                Put::Refused => store.log().create_if_absent(&paths::branch(name), bytes).await?,
+            }
         }
         Some(_) => Put::Refused,
     };

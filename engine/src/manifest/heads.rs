@@ -5,6 +5,7 @@
 //! process, and the branch's document is then read again.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use tokio::sync::Mutex as AsyncMutex;
@@ -12,6 +13,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::lineage::Lineage;
 use super::snapshot::{BranchIdentity, Snapshot};
 use super::{View, branches, resolve};
+use crate::clock::Clock;
 use crate::error::{Error, Reason, Result};
 use crate::format::ref_json::RefDoc;
 use crate::limits;
@@ -28,25 +30,53 @@ pub struct Line {
     /// Writers of this process queue here, first come first served.
     pub queue: Arc<AsyncMutex<()>>,
     store: Store,
+    clock: Option<Arc<dyn Clock>>,
     view: RwLock<Option<View>>,
+    // When the view was last known to be the newest.
+    confirmed: AtomicI64,
     lineage: AsyncMutex<Option<Lineage>>,
 }
 
 impl Line {
-    fn new(store: Store, identity: BranchIdentity, doc: Option<RefDoc>) -> Arc<Self> {
+    fn new(
+        store: Store,
+        identity: BranchIdentity,
+        doc: Option<RefDoc>,
+        clock: Option<Arc<dyn Clock>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             identity,
             doc,
             queue: Arc::default(),
             store,
+            clock,
             view: RwLock::new(None),
+            confirmed: AtomicI64::new(0),
             lineage: AsyncMutex::new(None),
         })
     }
 
     /// A branch looked at once, outside the registry.
     pub fn detached(store: Store, identity: BranchIdentity) -> Arc<Self> {
-        Self::new(store, identity, None)
+        Self::new(store, identity, None, None)
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.as_ref().map_or(0, |clock| clock.now_micros())
+    }
+
+    /// Whether the known view was confirmed a moment ago. A cleanup keeps versions for longer than that, so the next
+    /// version, if there is one, can still be seen.
+    fn is_fresh(&self) -> bool {
+        let age = self.now().saturating_sub(self.confirmed.load(Ordering::SeqCst));
+        u128::try_from(age).is_ok_and(|age| age < (limits::RETENTION_GRACE / 2).as_micros())
+    }
+
+    /// Drops the known view: it turned out not to be the newest although nothing follows it.
+    pub fn doubt(&self) {
+        if let Ok(mut known) = self.view.write() {
+            *known = None;
+        }
     }
 
     fn known(&self) -> Option<View> {
@@ -67,9 +97,12 @@ impl Line {
     /// # Errors
     /// The store's; [`Reason::GraphNotFound`] or [`Reason::BranchNotFound`] if there is none.
     pub async fn newest(&self) -> Result<View> {
+        let now = self.now();
         if let Some(known) = self.known()
+            && self.is_fresh()
             && !known.has_successor().await?
         {
+            self.confirmed.fetch_max(now, Ordering::SeqCst);
             return Ok(known);
         }
         let view = resolve::newest(&self.store, &self.identity).await?.ok_or_else(|| {
@@ -86,6 +119,7 @@ impl Line {
             Error::new(reason, what)
         })?;
         self.offer(&view);
+        self.confirmed.fetch_max(now, Ordering::SeqCst);
         Ok(view)
     }
 
@@ -105,13 +139,18 @@ impl Line {
 #[derive(Debug)]
 pub struct Heads {
     store: Store,
+    clock: Arc<dyn Clock>,
     lines: RwLock<HashMap<String, Arc<Line>>>,
 }
 
 impl Heads {
     /// Nothing warm yet.
-    pub fn new(store: Store) -> Self {
-        Self { store, lines: RwLock::new(HashMap::new()) }
+    pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock, lines: RwLock::new(HashMap::new()) }
+    }
+
+    fn line(&self, identity: BranchIdentity, doc: Option<RefDoc>) -> Arc<Line> {
+        Line::new(self.store.clone(), identity, doc, Some(self.clock.clone()))
     }
 
     /// A live branch and its newest view.
@@ -148,10 +187,10 @@ impl Heads {
 
     async fn load(&self, name: &str) -> Result<Arc<Line>> {
         if name == MAIN {
-            return Ok(Line::new(self.store.clone(), BranchIdentity::main(), None));
+            return Ok(self.line(BranchIdentity::main(), None));
         }
         match branches::read(&self.store, name).await? {
-            Some(entry) if !entry.doc.deleted => Ok(Line::new(self.store.clone(), entry.identity(), Some(entry.doc))),
+            Some(entry) if !entry.doc.deleted => Ok(self.line(entry.identity(), Some(entry.doc))),
             _ => Err(branches::not_found(&self.store, name).await),
         }
     }

@@ -29,6 +29,8 @@ pub struct View {
     pub snapshot: Arc<Snapshot>,
     table: Table,
     rows: RowCache,
+    // What the retention marker was before this was found to be the newest version.
+    generation: u64,
 }
 
 /// Rows by fragment. Fragments never change, so an entry is right for ever.
@@ -36,7 +38,11 @@ type RowCache = Arc<Mutex<HashMap<u64, Arc<Vec<ManifestRow>>>>>;
 
 impl View {
     fn new(snapshot: Snapshot, table: Table, rows: RowCache) -> Self {
-        Self { snapshot: Arc::new(snapshot), table, rows }
+        Self { snapshot: Arc::new(snapshot), table, rows, generation: 0 }
+    }
+
+    fn as_of(self, generation: u64) -> Self {
+        Self { generation, ..self }
     }
 
     /// Whether another version follows this one. One request.

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use futures::StreamExt;
 
 use super::View;
+use super::lineage::Lineage;
 use super::snapshot::Snapshot;
 use super::tail::{self, TailPlan};
 use super::{invariants, resolve};
 use crate::error::{Error, Result};
 use crate::format::manifest_row::{self, ManifestRow};
 use crate::format::{commit_row, paths, snapshot_json, stamp};
+use crate::intent::retention;
 use crate::store::Store;
 use crate::store::lance::commit::Committed;
 use crate::store::lance::open::Created;
@@ -66,7 +68,12 @@ pub async fn publish(store: &Store, base: &View, rows: Vec<ManifestRow>, operati
     staged.set_properties(properties(&next, operation, base.snapshot.version)?);
     match base.table.commit(store, staged).await? {
         Committed::Landed(table) => {
-            let view = View::new(next, table, base.rows.clone());
+            let generation = retention::generation(store).await?;
+            if generation != base.generation && !stands(store, base, next.head()).await? {
+                store.withdraw(&table).await;
+                return Ok(Published::Lost);
+            }
+            let view = View::new(next, table, base.rows.clone()).as_of(generation);
             let written = view.table.fragments();
             let first = written.len().saturating_sub(layout.len());
             for (fragment, rows) in written[first..].iter().zip(layout) {
@@ -76,6 +83,20 @@ pub async fn publish(store: &Store, base: &View, rows: Vec<ManifestRow>, operati
         }
         Committed::Taken => Ok(Published::Lost),
     }
+}
+
+/// Whether a commit that was just published is in the lineage. A cleanup removes old versions of the manifest, and with
+/// them what tells a writer that slept for long that its base is not the newest: it then finds the next number free.
+async fn stands(store: &Store, base: &View, commit: &str) -> Result<bool> {
+    let Some(newest) = resolve::newest(store, &base.snapshot.branch).await? else {
+        return Ok(false);
+    };
+    if newest.snapshot.head() == commit {
+        return Ok(true);
+    }
+    let mut lineage = Lineage::default();
+    lineage.extend(&newest).await?;
+    Ok(lineage.get(commit).is_some())
 }
 
 /// The rows of each new fragment. They get fresh row ids: keeping the old ones would make every manifest

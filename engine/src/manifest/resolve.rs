@@ -7,6 +7,7 @@ use super::snapshot::{BranchIdentity, Snapshot};
 use super::{RowCache, View};
 use crate::error::{Error, Reason, Result};
 use crate::format::{paths, snapshot_json, stamp};
+use crate::intent::retention;
 use crate::store::Store;
 use crate::store::lance::{Table, TableAt};
 
@@ -18,8 +19,10 @@ const MAX_FORK_CHAIN: usize = 1_000;
 /// # Errors
 /// The store's, a stamp this release does not serve, or damage.
 pub async fn newest(store: &Store, branch: &BranchIdentity) -> Result<Option<View>> {
+    // First: a cleanup that begins later is then noticed.
+    let generation = retention::generation(store).await?;
     match store.open_newest(paths::MANIFEST, branch.lance_branch.as_deref()).await? {
-        Some(table) => view(store, branch.clone(), table, empty_cache()).await.map(Some),
+        Some(table) => Ok(Some(view(store, branch.clone(), table, empty_cache()).await?.as_of(generation))),
         None => Ok(None),
     }
 }

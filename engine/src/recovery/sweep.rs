@@ -213,12 +213,9 @@ async fn observe_manifest(core: &Core, line: &Line, intent: &IntentDoc) -> Resul
     if view.snapshot.version <= intent.base.manifest_version {
         return Ok((ManifestState::AtBase, Some(view)));
     }
-    let at = resolve::at(&core.store, &line.identity, intent.base.manifest_version + 1).await?;
-    let holds = match at {
-        Some(decided) => decided.snapshot.head() == intent.commit,
-        // That version is not retained; the rows still tell.
-        None => line.with_lineage(&view, |l| l.get(&intent.commit).is_some()).await?,
-    };
+    // The version after the base says less: a cleanup may have removed it, and a late publish may have taken its place.
+    let holds = view.snapshot.head() == intent.commit
+        || line.with_lineage(&view, |l| l.get(&intent.commit).is_some()).await?;
     let state = if holds { ManifestState::PastWithCommit } else { ManifestState::PastWithoutCommit };
     Ok((state, Some(view)))
 }

@@ -58,7 +58,7 @@ impl Core {
     ) -> Arc<Self> {
         let writer = process::this(engine_id);
         Arc::new(Self {
-            heads: Heads::new(store.clone()),
+            heads: Heads::new(store.clone(), options.clock.clone()),
             intents: IntentLog::new(store.clone()),
             readers: Readers::new(store.clone(), &options, &writer, read_only),
             live,

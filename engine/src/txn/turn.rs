@@ -109,11 +109,14 @@ async fn take(
             clear(core, &claim).await;
             Ok(TurnOutcome::Landed(commit))
         }
-        Ok(Published::Lost) => match sweep::settle(core, line, &intent).await {
-            Ok(Settled::Committed) => Ok(TurnOutcome::Landed(commit)),
-            Ok(Settled::Undone) => Ok(TurnOutcome::Undone),
-            Err(e) => Err(recovery_required(&e, &intent)),
-        },
+        Ok(Published::Lost) => {
+            line.doubt();
+            match sweep::settle(core, line, &intent).await {
+                Ok(Settled::Committed) => Ok(TurnOutcome::Landed(commit)),
+                Ok(Settled::Undone) => Ok(TurnOutcome::Undone),
+                Err(e) => Err(recovery_required(&e, &intent)),
+            }
+        }
         Err(e) => {
             drop(running);
             after_failure(core, line, &intent, e, commit).await
@@ -153,6 +156,7 @@ async fn apply(
             match table.commit(&core.store, staged).await? {
                 Committed::Landed(next) => table = next,
                 Committed::Taken => {
+                    line.doubt();
                     match sweep::settle(core, line, intent).await.map_err(|e| recovery_required(&e, intent))? {
                         Settled::Committed => return Ok(Applied::Decided),
                         Settled::Undone => {}
@@ -177,6 +181,7 @@ async fn after_failure(
     failure: Error,
     commit: CommitInfo,
 ) -> Result<TurnOutcome> {
+    line.doubt();
     match sweep::settle(core, line, intent).await {
         Ok(Settled::Committed) => Ok(TurnOutcome::Landed(commit)),
         Ok(Settled::Undone) => Err(failure),

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, RecordBatch};
 use futures::TryStreamExt;
 use omnigraph_engine::data::entity_at;
 use omnigraph_engine::error::Result;
@@ -74,12 +74,12 @@ fn hit(ty: &EntityType, batch: &RecordBatch, row: usize, question: &SearchReques
 
 fn single(batch: &RecordBatch, column: &str, row: usize) -> Option<f32> {
     let ranks = batch.column_by_name(column)?.as_primitive_opt::<Float32Type>()?;
-    ranks.iter().nth(row).flatten()
+    ranks.is_valid(row).then(|| ranks.value(row))
 }
 
 fn double(batch: &RecordBatch, column: &str, row: usize) -> Option<f64> {
     let ranks = batch.column_by_name(column)?.as_primitive_opt::<Float64Type>()?;
-    ranks.iter().nth(row).flatten()
+    ranks.is_valid(row).then(|| ranks.value(row))
 }
 
 #[cfg(test)]

@@ -71,11 +71,13 @@ async fn age_and_number_both_have_to_let_a_commit_go() {
     place.later(HOUR);
     let commits = history(&g, "main").await;
     let seen = contents(&g, &commits).await;
+    place.forget_reads();
     let days = |n: u64| Some(Duration::from_secs(n * 24 * HOUR));
     // Of commits that are 0 to 5 days and an hour old.
     let both = CleanupOptions { older_than: days(3), ..keep(2) };
     assert_eq!(g.cleanup(&both).await.unwrap().commits_removed, 3);
     expect_readable(&g, &commits, &seen, &[3, 4, 5]).await;
+    place.forget_reads();
     let age = CleanupOptions { keep: None, older_than: days(1), ..keep(1) };
     assert_eq!(g.cleanup(&age).await.unwrap().commits_removed, 2);
     expect_readable(&g, &commits, &seen, &[5]).await;

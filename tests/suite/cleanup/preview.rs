@@ -71,6 +71,7 @@ async fn a_preview_changes_nothing_and_says_what_would_happen() {
     assert_eq!(files(&Path::new(&place.root).join(&lost)).len(), 1);
     load(&g, "main", LoadMode::Append, note).await.unwrap();
     assert_ne!(notes(g.snapshot(&head("main")).await.unwrap()), lost);
+    assert_eq!(g.cleanup(&keep(3)).await.unwrap().errors(), 0);
     expect_settled(&place, &keep(3)).await;
 }
 

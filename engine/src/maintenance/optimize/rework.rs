@@ -147,12 +147,12 @@ impl Rework {
 /// The declared indexes that exist and do not cover every row.
 fn uncovered<'a>(
     table: &Table,
-    wanted: &[WantedIndex],
+    wanted: &'a [WantedIndex],
     states: &'a HashMap<String, IndexState>,
-) -> Vec<(&'a IndexState, IndexMethod)> {
+) -> Vec<(&'a IndexState, &'a WantedIndex)> {
     let all: Vec<u64> = table.fragments().iter().map(|f| f.id).collect();
     let lacks = |state: &IndexState| all.iter().any(|id| !state.fragments.contains(id));
-    wanted.iter().filter_map(|w| states.get(&w.name).filter(|s| lacks(s)).map(|s| (s, w.method))).collect()
+    wanted.iter().filter_map(|w| states.get(&w.name).filter(|s| lacks(s)).map(|s| (s, w))).collect()
 }
 
 fn named(wanted: &[WantedIndex], failed: Vec<(String, String)>) -> Vec<PendingIndex> {

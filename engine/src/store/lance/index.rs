@@ -135,27 +135,46 @@ impl Table {
         dataset
             .create_index_builder(&[index.column.as_str()], ty, params.as_ref())
             .name(index.name.clone())
+            .replace(true)
             .execute_uncommitted()
             .await
             .map_err(error::convert)
     }
 
     /// Makes indexes that exist cover every row. One that fails does not keep the others from it.
-    pub async fn extend_indexes(&self, states: &[(&IndexState, IndexMethod)]) -> Building {
+    pub async fn extend_indexes(&self, states: &[(&IndexState, &WantedIndex)]) -> Building {
         let mut building = Building::default();
-        for (state, method) in states {
-            // Only fragments that the same parts cover are rewritten together, so parts are merged. Those of
-            // vectors are dear to merge: they gather first.
-            let gathers = *method == IndexMethod::Vector && state.segments < limits::MAX_INDEX_SEGMENTS;
-            let merge = if gathers { 0 } else { state.segments };
-            let options = OptimizeOptions::merge(merge).index_names(vec![state.name.clone()]);
-            match self.extend(&options).await {
+        for (state, wanted) in states {
+            // Only fragments that the same parts cover are rewritten together, so parts are merged. Some gather
+            // first: those of vectors, which are dear to merge, and those of words and labels, of which Lance
+            // keeps what updated rows said before when it merges them, so that they are built anew instead.
+            let built_anew = matches!(wanted.method, IndexMethod::Inverted | IndexMethod::LabelList);
+            let gathers = built_anew || wanted.method == IndexMethod::Vector;
+            let is_full = state.segments >= limits::MAX_INDEX_SEGMENTS;
+            let done = if built_anew && is_full {
+                self.rebuild(wanted).await
+            } else {
+                let merge = if gathers && !is_full { 0 } else { state.segments };
+                self.extend(&OptimizeOptions::merge(merge).index_names(vec![state.name.clone()])).await
+            };
+            match done {
                 Ok(built) => building.built.absorb(built),
                 Err(e) => building.failed.push((state.name.clone(), e.message().to_string())),
             }
         }
         building.built.over = self.over();
         building
+    }
+
+    /// Builds an index anew in place of all its parts.
+    async fn rebuild(&self, wanted: &WantedIndex) -> Result<BuiltIndexes> {
+        let standing = self.standing_indexes().await?;
+        let parts = standing.0.iter().filter(|part| part.name == wanted.name);
+        Ok(BuiltIndexes {
+            replaced: parts.map(|part| part.uuid.to_string()).collect(),
+            new: vec![self.build(wanted, 0).await?],
+            ..BuiltIndexes::default()
+        })
     }
 
     async fn extend(&self, options: &OptimizeOptions) -> Result<BuiltIndexes> {

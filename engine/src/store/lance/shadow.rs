@@ -30,6 +30,12 @@ impl Table {
 }
 
 impl Store {
+    /// Takes back a version that was made where a removed one had stood. A failure leaves a version that nothing
+    /// refers to.
+    pub async fn withdraw(&self, stray: &Table) {
+        self.discard_shadow(stray).await;
+    }
+
     /// Removes a version made by [`Table::shadow`]. A failure leaves a file that hurts nobody.
     pub async fn discard_shadow(&self, shadow: &Table) {
         let path = &shadow.dataset.manifest_location().path;

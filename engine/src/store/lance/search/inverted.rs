@@ -36,6 +36,9 @@ use crate::store::lance::{Table, TableAt, error};
 /// The address of a text whose row is gone, or that is not to be trusted.
 const GONE: u64 = u64::MAX;
 
+/// What an entry of the cache takes at least.
+const ENTRY_BYTES: usize = 256;
+
 /// Documents in a block of postings, unless the file says otherwise.
 const USUAL_BLOCK: usize = 128;
 
@@ -89,7 +92,7 @@ pub(super) struct View {
 
 impl Default for TextIndexes {
     fn default() -> Self {
-        let weight = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let weight = |bytes: usize| u32::try_from(bytes + ENTRY_BYTES).unwrap_or(u32::MAX);
         let files = Cache::builder()
             .weigher(move |_: &String, files: &Arc<Files>| weight(files.bytes()))
             .max_capacity(limits::TEXT_INDEX_CACHE_BYTES)

@@ -87,9 +87,9 @@ impl Table {
             }
         };
         // What was proposed may be about a row as it was; it is compared as it is, and where it is.
-        let here: Vec<u64> = self.addresses_of(&row_ids).await?.into_iter().flatten().collect();
-        let here: Vec<u64> = here.into_iter().filter(|address| covered.contains(&fragment_of(*address))).collect();
-        let here: Vec<u64> = here.into_iter().collect::<HashSet<_>>().into_iter().collect();
+        let here = self.addresses_of(&row_ids).await?.into_iter().flatten();
+        let here: HashSet<u64> = here.filter(|address| covered.contains(&fragment_of(*address))).collect();
+        let here: Vec<u64> = here.into_iter().collect();
         let mut best = Vec::with_capacity(here.len());
         for batch in self.rows_at(&here, &[&scan.column]).await? {
             best.extend(nearest_of(&batch, &scan.column, measure, scan.limit)?);
