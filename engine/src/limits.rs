@@ -244,3 +244,6 @@ pub const MAX_REPAIR_LOOKS: u32 = 8;
 
 /// Operations listed for one table that stands ahead of what is published. More are counted by its versions, not listed.
 pub const MAX_LISTED_OPERATIONS: usize = 100;
+
+/// Passes a compaction makes over one table until nothing is left to join.
+pub const MAX_COMPACTION_PASSES: usize = 8;

@@ -21,7 +21,8 @@ use crate::maintenance::stats::{self, GraphStats, StatsOptions};
 use crate::maintenance::verify::{self, VerifyReport};
 use crate::manifest::Snapshot;
 use crate::model::{
-    Actor, BranchInfo, Change, CommitInfo, Entity, IndexStatus, LoadMode, Predicate, ReadSelector, Receipt, TypeRef, WriteOptions,
+    Actor, BranchInfo, Change, CommitInfo, Entity, IndexStatus, LoadMode, Predicate, ReadSelector, Receipt, TypeRef,
+    WriteOptions,
 };
 use crate::read;
 use crate::read::neighbors::{Neighborhood, NeighborsQuery};

@@ -38,12 +38,7 @@ pub struct Line {
 }
 
 impl Line {
-    fn new(
-        store: Store,
-        identity: BranchIdentity,
-        doc: Option<RefDoc>,
-        clock: Option<Arc<dyn Clock>>,
-    ) -> Arc<Self> {
+    fn new(store: Store, identity: BranchIdentity, doc: Option<RefDoc>, clock: Option<Arc<dyn Clock>>) -> Arc<Self> {
         Arc::new(Self {
             identity,
             doc,

@@ -214,8 +214,8 @@ async fn observe_manifest(core: &Core, line: &Line, intent: &IntentDoc) -> Resul
         return Ok((ManifestState::AtBase, Some(view)));
     }
     // The version after the base says less: a cleanup may have removed it, and a late publish may have taken its place.
-    let holds = view.snapshot.head() == intent.commit
-        || line.with_lineage(&view, |l| l.get(&intent.commit).is_some()).await?;
+    let holds =
+        view.snapshot.head() == intent.commit || line.with_lineage(&view, |l| l.get(&intent.commit).is_some()).await?;
     let state = if holds { ManifestState::PastWithCommit } else { ManifestState::PastWithoutCommit };
     Ok((state, Some(view)))
 }

@@ -79,10 +79,17 @@ impl Rework {
             table = table.shadow(&core.store, &staged).await?;
             shadows.push(table.clone());
         }
-        let compacted = table.compact().await?;
-        if let Some((_, staged)) = compacted.as_ref().and_then(|c| table.stage_compacted(c)) {
+        let mut compacted: Option<Compacted> = None;
+        // What one pass made may be next to more of its like.
+        for _ in 0..limits::MAX_COMPACTION_PASSES {
+            let Some(next) = table.compact().await? else { break };
+            let Some((_, staged)) = table.stage_compacted(&next) else { break };
             table = table.shadow(&core.store, &staged).await?;
             shadows.push(table.clone());
+            compacted = Some(match compacted {
+                Some(earlier) => earlier.then(next),
+                None => next,
+            });
         }
         let states = table.indexes().await?;
         let mut after = BuiltIndexes::default();

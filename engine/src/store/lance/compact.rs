@@ -5,7 +5,7 @@
 //! rows meanwhile do not take them, so that indexes can be built over them before any version shows them.
 //! Content, row ids and the versions rows were made and changed in stay what they were.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ::lance::dataset::optimize::{CompactionOptions, plan_compaction};
 use ::lance::dataset::transaction::{Operation, RewriteGroup, TransactionBuilder, UpdateMap, UpdateMapEntry};
@@ -35,6 +35,26 @@ impl Compacted {
     /// How many take their place.
     pub fn added(&self) -> usize {
         self.groups.iter().map(|g| g.new_fragments.len()).sum()
+    }
+
+    /// Both in one: what `later` made of fragments that this one put in place is made of their originals.
+    #[must_use]
+    pub fn then(self, later: Self) -> Self {
+        let mut groups = self.groups;
+        for mut next in later.groups {
+            let read: HashSet<u64> = next.old_fragments.iter().map(|f| f.id).collect();
+            let is_read = |fragment: &Fragment| read.contains(&fragment.id);
+            let (used, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|g| g.new_fragments.iter().any(is_read));
+            groups = rest;
+            for earlier in used {
+                let (gone, stays): (Vec<_>, Vec<_>) = earlier.new_fragments.into_iter().partition(is_read);
+                next.old_fragments.retain(|old| gone.iter().all(|g| g.id != old.id));
+                next.old_fragments.extend(earlier.old_fragments);
+                next.new_fragments.extend(stays);
+            }
+            groups.push(next);
+        }
+        Self { groups }
     }
 
     /// The fragments that take the others' place.
