@@ -255,7 +255,10 @@ pub(crate) fn recovery(recovery: &Recovery) -> Json {
 /// What an optimize did to a branch.
 pub(crate) fn optimized(report: &OptimizeReport) -> Json {
     let tables = report.tables.iter().map(|table| {
-        let pending = table.pending_indexes.iter().map(|p| json!({"columns": p.columns, "method": p.method.as_str(), "reason": p.reason}));
+        let pending = table
+            .pending_indexes
+            .iter()
+            .map(|p| json!({"columns": p.columns, "method": p.method.as_str(), "reason": p.reason}));
         json!({
             "table_key": table.table_key,
             "fragments_removed": table.fragments_removed,

@@ -41,7 +41,7 @@ impl View {
         Self { snapshot: Arc::new(snapshot), table, rows, generation: 0 }
     }
 
-    fn as_of(self, generation: u64) -> Self {
+    fn known_since(self, generation: u64) -> Self {
         Self { generation, ..self }
     }
 

@@ -73,7 +73,7 @@ pub async fn publish(store: &Store, base: &View, rows: Vec<ManifestRow>, operati
                 store.withdraw(&table).await;
                 return Ok(Published::Lost);
             }
-            let view = View::new(next, table, base.rows.clone()).as_of(generation);
+            let view = View::new(next, table, base.rows.clone()).known_since(generation);
             let written = view.table.fragments();
             let first = written.len().saturating_sub(layout.len());
             for (fragment, rows) in written[first..].iter().zip(layout) {

@@ -22,7 +22,7 @@ pub async fn newest(store: &Store, branch: &BranchIdentity) -> Result<Option<Vie
     // First: a cleanup that begins later is then noticed.
     let generation = retention::generation(store).await?;
     match store.open_newest(paths::MANIFEST, branch.lance_branch.as_deref()).await? {
-        Some(table) => Ok(Some(view(store, branch.clone(), table, empty_cache()).await?.as_of(generation))),
+        Some(table) => Ok(Some(view(store, branch.clone(), table, empty_cache()).await?.known_since(generation))),
         None => Ok(None),
     }
 }

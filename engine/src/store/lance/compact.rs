@@ -91,10 +91,9 @@ impl Table {
             groups.push(RewriteGroup { old_fragments: done.original_fragments, new_fragments: done.new_fragments });
         }
         groups.retain(|g| !g.old_fragments.is_empty());
-        let mut id = self.highest_fragment_id() + limits::FRAGMENT_ID_DISTANCE;
-        for fragment in groups.iter_mut().flat_map(|g| &mut g.new_fragments) {
+        let ids = self.highest_fragment_id() + limits::FRAGMENT_ID_DISTANCE..;
+        for (id, fragment) in ids.zip(groups.iter_mut().flat_map(|g| &mut g.new_fragments)) {
             fragment.id = id;
-            id += 1;
         }
         Ok((!groups.is_empty()).then_some(Compacted { groups }))
     }
