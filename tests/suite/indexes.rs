@@ -40,7 +40,7 @@ fn doc(i: usize, round: usize) -> String {
         n % 3,
         n % 13,
         n % 17,
-        n % 2 == 0,
+        n.is_multiple_of(2),
         n % 4,
     )
 }

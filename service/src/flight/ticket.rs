@@ -24,7 +24,7 @@ const FORMAT: u32 = 1;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Wanted {
     /// A scan, said in full.
-    Scan(v1::ScanCommand),
+    Scan(Box<v1::ScanCommand>),
     /// All of one type, by path.
     All {
         /// Graph id.
@@ -60,7 +60,7 @@ impl Wanted {
     /// have.
     pub(super) fn into_scan(self, snapshot: &Snapshot) -> Result<v1::ScanCommand> {
         match self {
-            Self::Scan(command) => Ok(command),
+            Self::Scan(command) => Ok(*command),
             Self::All { graph, name, .. } => {
                 let type_ref = by_name(snapshot, &name)?;
                 Ok(v1::ScanCommand {
@@ -107,7 +107,7 @@ pub(super) fn wanted(descriptor: &FlightDescriptor) -> Result<Wanted> {
         Ok(DescriptorType::Cmd) => {
             let command: v1::ScanCommand = unwrap(&descriptor.cmd, "command")?;
             required("graph", &command.graph)?;
-            Ok(Wanted::Scan(command))
+            Ok(Wanted::Scan(Box::new(command)))
         }
         Ok(DescriptorType::Path) => match descriptor.path.as_slice() {
             [graph, branch, name] => {

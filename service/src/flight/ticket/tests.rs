@@ -90,7 +90,7 @@ fn descriptors_are_paths_or_commands() {
     assert_eq!(named.graph(), "social");
     assert_eq!(named.selector().unwrap().selector, Some(Selector::Branch("a/b".into())));
     let scan = wanted(&FlightDescriptor::new_cmd(any(&command()))).unwrap();
-    assert_eq!(scan, Wanted::Scan(command()));
+    assert_eq!(scan, Wanted::Scan(Box::new(command())));
 
     for bad in [path(&[]), path(&["g", "b"]), path(&["g", "b", "T", "x"]), FlightDescriptor::default()] {
         assert_eq!(wanted(&bad).unwrap_err().reason(), Reason::InvalidTicket);
