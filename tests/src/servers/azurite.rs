@@ -1,7 +1,7 @@
 //! Azurite: Microsoft's own stand-in for Azure's blob store.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::job::{self, Job};
@@ -84,8 +84,16 @@ async fn start_once(helper: &Path, azurite: &Path, container: &str) -> io::Resul
     })
 }
 
+/// Where Node is. A program given by its path is started without a copy of this process, which may by then have
+/// reserved more memory than the machine has.
+fn node() -> io::Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("node")).find(|program| program.is_file());
+    found.ok_or_else(|| problem("there is no Node on the PATH"))
+}
+
 async fn make_container(home: &Path, port: &str, container: &str) -> io::Result<()> {
-    let mut command = job::isolated(Path::new("node"), home, &[]);
+    let mut command = job::isolated(&node()?, home, &[]);
     command.args(["-e", MAKE_CONTAINER, port, ACCOUNT, KEY, container]);
     let ended = Job::start(command)?.ended(MAKE_LIMIT).await?;
     match ended.code {
