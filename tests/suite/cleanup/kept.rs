@@ -177,3 +177,29 @@ async fn a_running_read_keeps_what_it_reads() {
     expect_readable(&g, &commits, &seen, &[5]).await;
     expect_settled(&place, &keep(1)).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scratch_versions_of_an_optimize_that_died_go_after_a_while() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::disk(&folder);
+    let g = place.create().await;
+    people(&g, "main", 0..3).await;
+    let pin = g.snapshot(&head("main")).await.unwrap().pin(&TypeRef::node("Person")).unwrap().at.clone().unwrap();
+    let versions = std::path::Path::new(&place.root).join(&pin.location).join("_versions");
+    let some = std::fs::read_dir(&versions).unwrap().map(|e| e.unwrap().path());
+    let some = some.filter(|path| path.extension().is_some_and(|e| e == "manifest")).min().unwrap();
+    let scratch = versions.join(format!("d{}.manifest", (1_u64 << 63) + 5));
+    std::fs::copy(some, &scratch).unwrap();
+    let size = scratch.metadata().unwrap().len();
+    assert_eq!(g.cleanup(&keep(100)).await.unwrap().errors(), 0);
+    assert!(scratch.exists(), "somebody may be at work on it");
+    place.later(2 * HOUR);
+    let preview = g.cleanup(&CleanupOptions { confirm: false, ..keep(100) }).await.unwrap();
+    assert!(scratch.exists());
+    let done = g.cleanup(&keep(100)).await.unwrap();
+    assert!(!scratch.exists());
+    for report in [&preview, &done] {
+        assert!(row(report, "node:Person").bytes_removed >= size, "{report:?}");
+    }
+    expect_settled(&place, &keep(100)).await;
+}

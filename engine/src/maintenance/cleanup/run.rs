@@ -12,6 +12,8 @@ use super::{BranchStats, CleanupReport, Reclaimed, guard, log, orphans};
 use crate::error::Result;
 use crate::format::{paths, ref_json};
 use crate::intent::readers;
+use crate::limits;
+use crate::maintenance::progress::{OWN_TABLES, Observer};
 use crate::maintenance::retention::{BranchVerdict, State};
 use crate::manifest::branches;
 use crate::store::lance::TableAt;
@@ -20,12 +22,21 @@ use crate::store::object_log::Put;
 use crate::txn::Core;
 
 /// Does everything, in an order in which nothing that can be named is ever left without what it shows.
-pub(super) async fn carry_out(core: &Arc<Core>, mut plan: Plan, concurrency: usize, really: bool) -> CleanupReport {
-    let mut run = Run { core, concurrency, really, rows: Rows::of(&plan), reclaimed: Vec::new() };
+pub(super) async fn carry_out(
+    core: &Arc<Core>,
+    mut plan: Plan,
+    concurrency: usize,
+    really: bool,
+    observer: &dyn Observer,
+) -> CleanupReport {
+    let mut run = Run { core, concurrency, really, observer, rows: Rows::of(&plan), reclaimed: Vec::new() };
+    observer.tables(plan.tables.len() + OWN_TABLES);
     let oldest = plan.look.verdict.branches.iter().filter_map(|b| b.oldest.as_ref()).map(|c| c.created_at).min();
     run.close(&mut plan).await;
     run.branches(&mut plan).await;
+    observer.table_begun(paths::MANIFEST);
     run.manifest(&plan).await;
+    observer.table_done(paths::MANIFEST);
     let needed = if really { still_needed(core, &plan, concurrency).await } else { Ok(Vec::new()) };
     match needed {
         Ok(needed) => {
@@ -34,9 +45,16 @@ pub(super) async fn carry_out(core: &Arc<Core>, mut plan: Plan, concurrency: usi
             run.datasets(&plan).await;
         }
         // Without knowing what is still needed, nothing more goes.
-        Err(e) => plan.tables.values().for_each(|table| run.rows.fail_with(&table.key, &e)),
+        Err(e) => {
+            for table in plan.tables.values() {
+                run.rows.fail_with(&table.key, &e);
+                observer.table_done(&table.key);
+            }
+        }
     }
+    observer.table_begun(paths::RECOVERIES);
     run.log(oldest).await;
+    observer.table_done(paths::RECOVERIES);
     run.markers(&plan.look).await;
     if really && let Err(e) = readers::remove_expired(&core.store, core.now()).await {
         tracing::warn!(error = %e, "leases of readers that are over could not be removed");
@@ -65,6 +83,7 @@ struct Run<'a> {
     core: &'a Arc<Core>,
     concurrency: usize,
     really: bool,
+    observer: &'a dyn Observer,
     rows: Rows,
     reclaimed: Vec<Reclaimed>,
 }
@@ -146,9 +165,14 @@ impl Run<'_> {
 
     /// Removes forks and versions of every table.
     async fn tables(&mut self, plan: &mut Plan) {
-        let (core, really) = (self.core, self.really);
+        let (core, really, observer) = (self.core, self.really, self.observer);
         let done: Vec<TableDone> = futures::stream::iter(std::mem::take(&mut plan.tables))
-            .map(|(location, table)| clean_table(core, location, table, really))
+            .map(|(location, table)| async move {
+                observer.table_begun(&table.key);
+                let done = clean_table(core, location, table, really).await;
+                observer.table_done(&done.key);
+                done
+            })
             .buffer_unordered(self.concurrency)
             .collect()
             .await;
@@ -212,6 +236,8 @@ async fn clean_table(core: &Core, location: String, table: TablePlan, really: bo
         if line.is_none() || !verdict.goes.is_empty() {
             done.lines.push(core.store.clean_line(&location, line.as_deref(), &verdict.goes, really).await);
         }
+        let before = core.now().saturating_sub(orphans::micros(limits::ORPHAN_GRACE));
+        done.lines.push(core.store.clean_scratch(&location, line.as_deref(), before, really).await);
     }
     done
 }

@@ -97,6 +97,29 @@ impl Store {
         Ok(versions)
     }
 
+    /// Removes scratch versions that their makers left behind before a time, in microseconds since the epoch; with
+    /// `really` off, finds out what that would free.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn clean_scratch(
+        &self,
+        location: &str,
+        branch: Option<&str>,
+        before: i64,
+        really: bool,
+    ) -> Result<Removed> {
+        let line = line_folder(location, branch);
+        let found = self.contents(&format!("{line}/{VERSIONS_DIR}")).await?;
+        let is_left = |o: &ObjectMeta| is_scratch(o) && o.last_modified.timestamp_micros() <= before;
+        let left = found.objects.into_iter().filter(is_left).map(|o| (o.location, o.size)).collect::<Vec<_>>();
+        let bytes = match really {
+            true => self.remove_objects(left).await?,
+            false => left.iter().map(|(_, size)| size).sum(),
+        };
+        Ok(Removed { bytes, ..Removed::default() })
+    }
+
     /// The registered forks of a dataset, by name; none if there is no dataset. Costs a few requests a fork.
     ///
     /// # Errors
@@ -290,6 +313,13 @@ fn version_file(object: &ObjectMeta) -> Option<VersionFile> {
     let name = object.location.filename()?;
     let version = ManifestNamingScheme::detect_scheme(name)?.parse_version(name)?;
     Some(VersionFile { version, stored_at: object.last_modified.timestamp_micros() })
+}
+
+/// Whether it is a version that only its maker sees.
+fn is_scratch(object: &ObjectMeta) -> bool {
+    let name = object.location.filename().unwrap_or_default();
+    let number = name.strip_prefix('d').and_then(|rest| rest.strip_suffix(".manifest"));
+    number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn remove_empty(folder: &std::path::Path) {

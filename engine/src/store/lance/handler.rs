@@ -53,6 +53,18 @@ impl CommitHandler for StrictHandler {
         self.inner.propagate_commit_error_after_success()
     }
 
+    /// Where names are not listed in order, Lance follows a hint and then one version after the other. That ends at
+    /// a gap, and a cleanup leaves gaps: a hint written late would make an old version the newest.
+    async fn resolve_latest_location(&self, base_path: &Path, object_store: &ObjectStore) -> Result<ManifestLocation> {
+        if !object_store.has_direct_local_paths() && !object_store.list_is_lexically_ordered {
+            let newest = self.inner.list_manifest_locations(base_path, object_store, true).next().await;
+            if let Some(newest) = newest.transpose()? {
+                return Ok(newest);
+            }
+        }
+        self.inner.resolve_latest_location(base_path, object_store).await
+    }
+
     fn list_manifest_locations_since<'a>(
         &self,
         _base_path: &Path,
