@@ -60,6 +60,9 @@ impl ErrorReason {
             | R::Drift
             | R::RequestIdReused
             | R::BranchClosed
+            | R::BranchProtected
+            | R::TagProtected
+            | R::HistoryGap
             | R::StorageStampTooOld
             | R::StorageStampTooNew
             | R::TornInit

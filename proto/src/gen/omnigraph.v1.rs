@@ -306,6 +306,353 @@ impl EntityKind {
         }
     }
 }
+/// Every reason an OmniGraph server puts into `google.rpc.ErrorInfo`. There, `reason` is the name of the value
+/// without its `ERROR_REASON_` prefix, `domain` is `omnigraph`, and `metadata` has at least the keys of the
+/// example. The status code follows from the reason alone:
+///
+/// ABORTED: repeat the whole operation, reads included. FAILED_PRECONDITION: look before doing anything.
+/// UNAVAILABLE: the same call again. RESOURCE_EXHAUSTED with RetryInfo: the same call, later. DATA_LOSS: only
+/// for verified corruption. `RetryInfo` is attached where waiting can help, `BadRequest` where parts of the
+/// request are to blame: its `field` is a path into the request, for loads `records\[7\].data.age`.
+///
+/// Values may be added; treat an unknown reason by its status code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum ErrorReason {
+    /// Never sent.
+    Unspecified = 0,
+    /// The server knows no graph of this id.
+    /// Code: NOT_FOUND. Metadata: {"graph": "social"}.
+    GraphNotFound = 1,
+    /// The graph has no live branch of this name.
+    /// Code: NOT_FOUND. Metadata: {"graph": "social", "branch": "review"}.
+    BranchNotFound = 2,
+    /// The schema of the version in question declares no such type.
+    /// Code: NOT_FOUND. Metadata: {"kind": "node", "type": "Persn", "similar": "Person"}.
+    TypeNotFound = 3,
+    /// The type declares no such property.
+    /// Code: NOT_FOUND. Metadata: {"type": "Person", "property": "agee", "similar": "age"}.
+    PropertyNotFound = 4,
+    /// No such commit on the lineage asked about, or it is no longer kept.
+    /// Code: NOT_FOUND. Metadata: {"commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E"}.
+    CommitNotFound = 5,
+    /// The graph has no tag of this name.
+    /// Code: NOT_FOUND. Metadata: {"tag": "release-1"}.
+    TagNotFound = 6,
+    /// The version in question has no such entity. Only where a named entity is needed to go on; a delete of what
+    /// is not there is no error.
+    /// Code: NOT_FOUND. Metadata: {"type": "Person", "id": "ada"}.
+    EntityNotFound = 7,
+    /// A graph of this id is there already.
+    /// Code: ALREADY_EXISTS. Metadata: {"graph": "social"}.
+    GraphExists = 8,
+    /// A live branch of this name is there already.
+    /// Code: ALREADY_EXISTS. Metadata: {"branch": "review"}.
+    BranchExists = 9,
+    /// A tag of this name is there already.
+    /// Code: ALREADY_EXISTS. Metadata: {"tag": "release-1"}.
+    TagExists = 10,
+    /// A strict insert met an id that exists. Nothing was written.
+    /// Code: ALREADY_EXISTS. Metadata: {"type": "Person", "id": "ada"}.
+    KeyConflict = 11,
+    /// One input has the same id twice in one type.
+    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "id": "ada", "records": "3,17"}.
+    DuplicateKeyInInput = 12,
+    /// Another entity, committed or in the same input, would have the same unique tuple.
+    /// Code: ALREADY_EXISTS. Metadata: {"type": "Person", "properties": "name,born", "id": "ada", "other_id": "ada-2"}.
+    UniqueViolation = 13,
+    /// A source node would have too few or too many edges of a type.
+    /// Code: FAILED_PRECONDITION. Metadata: {"type": "WorksAt", "from": "ada", "count": "2", "min": "0", "max": "1"}.
+    CardinalityViolation = 14,
+    /// A value is outside its declared bounds.
+    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "age", "id": "ada", "value": "200", "min": "0", "max": "150"}.
+    RangeViolation = 15,
+    /// A text does not match its declared pattern.
+    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "slug", "id": "Ada", "pattern": "^\[a-z\]+$"}.
+    CheckViolation = 16,
+    /// A value is not one of the declared names.
+    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "role", "value": "boss", "allowed": "staff,guest"}.
+    EnumViolation = 17,
+    /// A property that is not nullable would have no value.
+    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "slug", "id": "ada"}.
+    RequiredViolation = 18,
+    /// A value is of another type than declared, or out of that type's range.
+    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "age", "expected": "I32", "found": "string"}.
+    TypeMismatch = 19,
+    /// An edge would have an end that does not exist in the resulting graph.
+    /// Code: FAILED_PRECONDITION. Metadata: {"type": "Knows", "id": "01J9Z3", "end": "to", "node_type": "Person", "node_id": "grace"}.
+    EndpointMissing = 20,
+    /// A node was to be deleted only if it has no edges, and it has some.
+    /// Code: FAILED_PRECONDITION. Metadata: {"type": "Person", "id": "ada", "edge_type": "Knows", "edges": "3"}.
+    RestrictedByEdges = 21,
+    /// An update names a property that is part of the key.
+    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "slug"}.
+    KeyPropertyUpdate = 22,
+    /// A schema is malformed or contradicts itself. BadRequest names every offender.
+    /// Code: INVALID_ARGUMENT. Metadata: {"line": "4", "column": "12", "name": "_rowid"}.
+    InvalidSchema = 23,
+    /// Records of an input cannot be read, or several are wrong for different reasons. BadRequest lists up to 100
+    /// of them; nothing was written.
+    /// Code: INVALID_ARGUMENT. Metadata: {"record": "7", "type": "Person", "property": "age", "expected": "I32", "found": "string", "errors": "12"}.
+    InvalidRecord = 24,
+    /// A request is malformed in a way no other reason describes. BadRequest names the field.
+    /// Code: INVALID_ARGUMENT. Metadata: {"field": "options.graph"}.
+    InvalidArgument = 25,
+    /// A filter is incomplete, or asks a question its property's type does not have.
+    /// Code: INVALID_ARGUMENT. Metadata: {"property": "photo", "problem": "Blob cannot be compared"}.
+    InvalidPredicate = 26,
+    /// A Flight ticket or descriptor is not one this server understands. Plan the scan again.
+    /// Code: INVALID_ARGUMENT. Metadata: {"problem": "unknown ticket format 9"}.
+    InvalidTicket = 27,
+    /// A page token or cursor belongs to another request or another branch incarnation, or is damaged. Start
+    /// again without it.
+    /// Code: INVALID_ARGUMENT. Metadata: {"problem": "token belongs to another request"}.
+    InvalidPageToken = 28,
+    /// A graph, branch or tag name breaks the rules for such names.
+    /// Code: INVALID_ARGUMENT. Metadata: {"name": "Social!", "problem": "character 1 is not a lower-case letter or digit"}.
+    InvalidName = 29,
+    /// The request requires a behaviour this server does not know. Nothing was done.
+    /// Code: UNIMPLEMENTED. Metadata: {"feature": "group_commit"}.
+    UnsupportedFeature = 30,
+    /// The branch's head is not the one the caller named. Nothing was written.
+    /// Code: FAILED_PRECONDITION. Metadata: {"branch": "main", "expected": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "actual": "01J9Z4A7B8C9D0E1F2G3H4J5K6"}.
+    HeadMoved = 31,
+    /// A table is not at the version the write was prepared against. Nothing was written.
+    /// Code: ABORTED. Metadata: {"table": "node:Person", "expected": "7", "actual": "8"}.
+    ExpectedVersionMismatch = 32,
+    /// Something an update, delete, overwrite or merge had read was changed by another writer first. Nothing was
+    /// written.
+    /// Code: ABORTED. Metadata: {"table": "node:Person", "expected": "7", "actual": "8"}.
+    ReadSetChanged = 33,
+    /// Other writers kept winning until the attempts ran out. Nothing was written. Comes with RetryInfo.
+    /// Code: ABORTED. Metadata: {"branch": "main", "attempts": "16"}.
+    TooMuchContention = 34,
+    /// Part of a write is durable and the store did not let the server finish. It is not visible; the next call
+    /// that writes to the branch completes it or takes it back. Then look the commit up, or repeat the call if it
+    /// had a request id.
+    /// Code: FAILED_PRECONDITION. Metadata: {"operation": "01J9Z3M2N4P6Q8R0S2T4V6W8X0", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "branch": "main"}.
+    RecoveryRequired = 35,
+    /// The store did not say whether the write was published. Look the commit up, or repeat the call if it had a
+    /// request id; without one, repeating may apply it twice.
+    /// Code: FAILED_PRECONDITION. Metadata: {"operation": "01J9Z3M2N4P6Q8R0S2T4V6W8X0", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "branch": "main"}.
+    InDoubt = 36,
+    /// A table has versions above the published one that no write of this graph explains. `omnigraph repair`
+    /// examines them. Reads and other tables go on.
+    /// Code: FAILED_PRECONDITION. Metadata: {"table": "node:Person", "published": "7", "found": "9"}.
+    Drift = 37,
+    /// The request id was used for a different request. Nothing was written.
+    /// Code: FAILED_PRECONDITION. Metadata: {"request_id": "import-42", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E"}.
+    RequestIdReused = 38,
+    /// The request is larger than a fixed limit allows, so waiting does not help and there is no RetryInfo.
+    /// Nothing was written.
+    /// Code: RESOURCE_EXHAUSTED. Metadata: {"limit": "mutation_operations", "value": "20000", "max": "10000"}.
+    LimitExceeded = 39,
+    /// The server has too much to do at the moment. Comes with RetryInfo.
+    /// Code: RESOURCE_EXHAUSTED. Metadata: {"limit": "load_bytes_in_flight", "max": "268435456"}.
+    Overloaded = 40,
+    /// The branch was deleted while the call was under way. Nothing was written.
+    /// Code: FAILED_PRECONDITION. Metadata: {"branch": "review", "branch_id": "01J9Z3M2N4P6Q8R0S2T4V6W8X0"}.
+    BranchClosed = 41,
+    /// The graph was written in an older storage format. Rebuild it by export and import.
+    /// Code: FAILED_PRECONDITION. Metadata: {"graph": "social", "found": "3", "served": "4"}.
+    StorageStampTooOld = 42,
+    /// The graph was written in a newer storage format. Upgrade this program first.
+    /// Code: FAILED_PRECONDITION. Metadata: {"graph": "social", "found": "5", "served": "4"}.
+    StorageStampTooNew = 43,
+    /// The location holds something that is not a whole graph: its storage stamp is missing or unreadable.
+    /// Code: FAILED_PRECONDITION. Metadata: {"graph": "social", "location": "s3://bucket/graphs/social.omni"}.
+    TornInit = 44,
+    /// A storage location uses a scheme this program will not store to.
+    /// Code: INVALID_ARGUMENT. Metadata: {"scheme": "ftp", "supported": "file,s3,gs,az"}.
+    UnsupportedScheme = 45,
+    /// The object store does not honour conditional writes, without which no commit is safe.
+    /// Code: FAILED_PRECONDITION. Metadata: {"location": "s3://bucket/graphs"}.
+    StoreLacksConditionalPut = 46,
+    /// The object store did not answer or refused for now. A write that gets this had no effect. Comes with
+    /// RetryInfo.
+    /// Code: UNAVAILABLE. Metadata: {"operation": "put", "path": "__recovery/01J9Z3M2N4P6Q8R0S2T4V6W8X0.json"}.
+    StoreUnavailable = 47,
+    /// Stored bytes were read and are verifiably wrong. `omnigraph verify` tells the extent.
+    /// Code: DATA_LOSS. Metadata: {"path": "_refs/branches/review.json", "problem": "not a branch document"}.
+    DataCorrupt = 48,
+    /// Both sides of a merge, a revert or a cherry-pick changed the same thing in different ways, or the result would
+    /// break a constraint. Nothing was written. BadRequest lists the first conflicts, as `node:Person/ada.age`;
+    /// PreviewMerge lists all of a merge.
+    /// Code: FAILED_PRECONDITION. Metadata: {"conflicts": "2"}.
+    MergeConflict = 49,
+    /// The call destroys something and its consent is missing or names something else.
+    /// Code: FAILED_PRECONDITION. Metadata: {"field": "confirm", "expected": "social"}.
+    ConfirmationRequired = 50,
+    /// The graph is served for reading only.
+    /// Code: FAILED_PRECONDITION. Metadata: {"graph": "social"}.
+    ReadOnly = 51,
+    /// The call carries no usable credentials.
+    /// Code: UNAUTHENTICATED. Metadata: {"scheme": "bearer"}.
+    Unauthenticated = 52,
+    /// The caller may not do this.
+    /// Code: PERMISSION_DENIED. Metadata: {"actor": "ada", "action": "write", "graph": "social"}.
+    PermissionDenied = 53,
+    /// The rpc is part of the contract and this server does not offer it.
+    /// Code: UNIMPLEMENTED. Metadata: {"rpc": "omnigraph.v1.BranchService/MergeBranch"}.
+    NotImplemented = 54,
+    /// A fault of the server. The trace id leads to its log.
+    /// Code: INTERNAL. Metadata: {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"}.
+    Internal = 55,
+    /// No operation of this id was ever recovered: it was not interrupted, or it still waits to be recovered.
+    /// Code: NOT_FOUND. Metadata: {"graph": "social", "operation": "01J9Z3M2N4P6Q8R0S2T4V6W8X0"}.
+    RecoveryNotFound = 56,
+    /// Main cannot be deleted. A protected branch cannot be deleted either, and takes no writes but merges and
+    /// maintenance. Nothing was done; ProtectBranch lifts the protection.
+    /// Code: FAILED_PRECONDITION. Metadata: {"branch": "main"}.
+    BranchProtected = 57,
+    /// A protected tag cannot be deleted. Nothing was done; ProtectTag lifts the protection.
+    /// Code: FAILED_PRECONDITION. Metadata: {"tag": "release-1"}.
+    TagProtected = 58,
+    /// Commits that a follower has not seen yet are no longer kept: `commit` is the first that cannot be told. Take a new
+    /// baseline: export the graph pinned at the commit `oldest_retained` or a later one, then watch after that commit.
+    /// Code: FAILED_PRECONDITION. Metadata: {"branch": "main", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "oldest_retained": "01J9Z4A7B8C9D0E1F2G3H4J5K6"}.
+    HistoryGap = 59,
+}
+impl ErrorReason {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "ERROR_REASON_UNSPECIFIED",
+            Self::GraphNotFound => "ERROR_REASON_GRAPH_NOT_FOUND",
+            Self::BranchNotFound => "ERROR_REASON_BRANCH_NOT_FOUND",
+            Self::TypeNotFound => "ERROR_REASON_TYPE_NOT_FOUND",
+            Self::PropertyNotFound => "ERROR_REASON_PROPERTY_NOT_FOUND",
+            Self::CommitNotFound => "ERROR_REASON_COMMIT_NOT_FOUND",
+            Self::TagNotFound => "ERROR_REASON_TAG_NOT_FOUND",
+            Self::EntityNotFound => "ERROR_REASON_ENTITY_NOT_FOUND",
+            Self::GraphExists => "ERROR_REASON_GRAPH_EXISTS",
+            Self::BranchExists => "ERROR_REASON_BRANCH_EXISTS",
+            Self::TagExists => "ERROR_REASON_TAG_EXISTS",
+            Self::KeyConflict => "ERROR_REASON_KEY_CONFLICT",
+            Self::DuplicateKeyInInput => "ERROR_REASON_DUPLICATE_KEY_IN_INPUT",
+            Self::UniqueViolation => "ERROR_REASON_UNIQUE_VIOLATION",
+            Self::CardinalityViolation => "ERROR_REASON_CARDINALITY_VIOLATION",
+            Self::RangeViolation => "ERROR_REASON_RANGE_VIOLATION",
+            Self::CheckViolation => "ERROR_REASON_CHECK_VIOLATION",
+            Self::EnumViolation => "ERROR_REASON_ENUM_VIOLATION",
+            Self::RequiredViolation => "ERROR_REASON_REQUIRED_VIOLATION",
+            Self::TypeMismatch => "ERROR_REASON_TYPE_MISMATCH",
+            Self::EndpointMissing => "ERROR_REASON_ENDPOINT_MISSING",
+            Self::RestrictedByEdges => "ERROR_REASON_RESTRICTED_BY_EDGES",
+            Self::KeyPropertyUpdate => "ERROR_REASON_KEY_PROPERTY_UPDATE",
+            Self::InvalidSchema => "ERROR_REASON_INVALID_SCHEMA",
+            Self::InvalidRecord => "ERROR_REASON_INVALID_RECORD",
+            Self::InvalidArgument => "ERROR_REASON_INVALID_ARGUMENT",
+            Self::InvalidPredicate => "ERROR_REASON_INVALID_PREDICATE",
+            Self::InvalidTicket => "ERROR_REASON_INVALID_TICKET",
+            Self::InvalidPageToken => "ERROR_REASON_INVALID_PAGE_TOKEN",
+            Self::InvalidName => "ERROR_REASON_INVALID_NAME",
+            Self::UnsupportedFeature => "ERROR_REASON_UNSUPPORTED_FEATURE",
+            Self::HeadMoved => "ERROR_REASON_HEAD_MOVED",
+            Self::ExpectedVersionMismatch => "ERROR_REASON_EXPECTED_VERSION_MISMATCH",
+            Self::ReadSetChanged => "ERROR_REASON_READ_SET_CHANGED",
+            Self::TooMuchContention => "ERROR_REASON_TOO_MUCH_CONTENTION",
+            Self::RecoveryRequired => "ERROR_REASON_RECOVERY_REQUIRED",
+            Self::InDoubt => "ERROR_REASON_IN_DOUBT",
+            Self::Drift => "ERROR_REASON_DRIFT",
+            Self::RequestIdReused => "ERROR_REASON_REQUEST_ID_REUSED",
+            Self::LimitExceeded => "ERROR_REASON_LIMIT_EXCEEDED",
+            Self::Overloaded => "ERROR_REASON_OVERLOADED",
+            Self::BranchClosed => "ERROR_REASON_BRANCH_CLOSED",
+            Self::StorageStampTooOld => "ERROR_REASON_STORAGE_STAMP_TOO_OLD",
+            Self::StorageStampTooNew => "ERROR_REASON_STORAGE_STAMP_TOO_NEW",
+            Self::TornInit => "ERROR_REASON_TORN_INIT",
+            Self::UnsupportedScheme => "ERROR_REASON_UNSUPPORTED_SCHEME",
+            Self::StoreLacksConditionalPut => "ERROR_REASON_STORE_LACKS_CONDITIONAL_PUT",
+            Self::StoreUnavailable => "ERROR_REASON_STORE_UNAVAILABLE",
+            Self::DataCorrupt => "ERROR_REASON_DATA_CORRUPT",
+            Self::MergeConflict => "ERROR_REASON_MERGE_CONFLICT",
+            Self::ConfirmationRequired => "ERROR_REASON_CONFIRMATION_REQUIRED",
+            Self::ReadOnly => "ERROR_REASON_READ_ONLY",
+            Self::Unauthenticated => "ERROR_REASON_UNAUTHENTICATED",
+            Self::PermissionDenied => "ERROR_REASON_PERMISSION_DENIED",
+            Self::NotImplemented => "ERROR_REASON_NOT_IMPLEMENTED",
+            Self::Internal => "ERROR_REASON_INTERNAL",
+            Self::RecoveryNotFound => "ERROR_REASON_RECOVERY_NOT_FOUND",
+            Self::BranchProtected => "ERROR_REASON_BRANCH_PROTECTED",
+            Self::TagProtected => "ERROR_REASON_TAG_PROTECTED",
+            Self::HistoryGap => "ERROR_REASON_HISTORY_GAP",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "ERROR_REASON_UNSPECIFIED" => Some(Self::Unspecified),
+            "ERROR_REASON_GRAPH_NOT_FOUND" => Some(Self::GraphNotFound),
+            "ERROR_REASON_BRANCH_NOT_FOUND" => Some(Self::BranchNotFound),
+            "ERROR_REASON_TYPE_NOT_FOUND" => Some(Self::TypeNotFound),
+            "ERROR_REASON_PROPERTY_NOT_FOUND" => Some(Self::PropertyNotFound),
+            "ERROR_REASON_COMMIT_NOT_FOUND" => Some(Self::CommitNotFound),
+            "ERROR_REASON_TAG_NOT_FOUND" => Some(Self::TagNotFound),
+            "ERROR_REASON_ENTITY_NOT_FOUND" => Some(Self::EntityNotFound),
+            "ERROR_REASON_GRAPH_EXISTS" => Some(Self::GraphExists),
+            "ERROR_REASON_BRANCH_EXISTS" => Some(Self::BranchExists),
+            "ERROR_REASON_TAG_EXISTS" => Some(Self::TagExists),
+            "ERROR_REASON_KEY_CONFLICT" => Some(Self::KeyConflict),
+            "ERROR_REASON_DUPLICATE_KEY_IN_INPUT" => Some(Self::DuplicateKeyInInput),
+            "ERROR_REASON_UNIQUE_VIOLATION" => Some(Self::UniqueViolation),
+            "ERROR_REASON_CARDINALITY_VIOLATION" => Some(Self::CardinalityViolation),
+            "ERROR_REASON_RANGE_VIOLATION" => Some(Self::RangeViolation),
+            "ERROR_REASON_CHECK_VIOLATION" => Some(Self::CheckViolation),
+            "ERROR_REASON_ENUM_VIOLATION" => Some(Self::EnumViolation),
+            "ERROR_REASON_REQUIRED_VIOLATION" => Some(Self::RequiredViolation),
+            "ERROR_REASON_TYPE_MISMATCH" => Some(Self::TypeMismatch),
+            "ERROR_REASON_ENDPOINT_MISSING" => Some(Self::EndpointMissing),
+            "ERROR_REASON_RESTRICTED_BY_EDGES" => Some(Self::RestrictedByEdges),
+            "ERROR_REASON_KEY_PROPERTY_UPDATE" => Some(Self::KeyPropertyUpdate),
+            "ERROR_REASON_INVALID_SCHEMA" => Some(Self::InvalidSchema),
+            "ERROR_REASON_INVALID_RECORD" => Some(Self::InvalidRecord),
+            "ERROR_REASON_INVALID_ARGUMENT" => Some(Self::InvalidArgument),
+            "ERROR_REASON_INVALID_PREDICATE" => Some(Self::InvalidPredicate),
+            "ERROR_REASON_INVALID_TICKET" => Some(Self::InvalidTicket),
+            "ERROR_REASON_INVALID_PAGE_TOKEN" => Some(Self::InvalidPageToken),
+            "ERROR_REASON_INVALID_NAME" => Some(Self::InvalidName),
+            "ERROR_REASON_UNSUPPORTED_FEATURE" => Some(Self::UnsupportedFeature),
+            "ERROR_REASON_HEAD_MOVED" => Some(Self::HeadMoved),
+            "ERROR_REASON_EXPECTED_VERSION_MISMATCH" => {
+                Some(Self::ExpectedVersionMismatch)
+            }
+            "ERROR_REASON_READ_SET_CHANGED" => Some(Self::ReadSetChanged),
+            "ERROR_REASON_TOO_MUCH_CONTENTION" => Some(Self::TooMuchContention),
+            "ERROR_REASON_RECOVERY_REQUIRED" => Some(Self::RecoveryRequired),
+            "ERROR_REASON_IN_DOUBT" => Some(Self::InDoubt),
+            "ERROR_REASON_DRIFT" => Some(Self::Drift),
+            "ERROR_REASON_REQUEST_ID_REUSED" => Some(Self::RequestIdReused),
+            "ERROR_REASON_LIMIT_EXCEEDED" => Some(Self::LimitExceeded),
+            "ERROR_REASON_OVERLOADED" => Some(Self::Overloaded),
+            "ERROR_REASON_BRANCH_CLOSED" => Some(Self::BranchClosed),
+            "ERROR_REASON_STORAGE_STAMP_TOO_OLD" => Some(Self::StorageStampTooOld),
+            "ERROR_REASON_STORAGE_STAMP_TOO_NEW" => Some(Self::StorageStampTooNew),
+            "ERROR_REASON_TORN_INIT" => Some(Self::TornInit),
+            "ERROR_REASON_UNSUPPORTED_SCHEME" => Some(Self::UnsupportedScheme),
+            "ERROR_REASON_STORE_LACKS_CONDITIONAL_PUT" => {
+                Some(Self::StoreLacksConditionalPut)
+            }
+            "ERROR_REASON_STORE_UNAVAILABLE" => Some(Self::StoreUnavailable),
+            "ERROR_REASON_DATA_CORRUPT" => Some(Self::DataCorrupt),
+            "ERROR_REASON_MERGE_CONFLICT" => Some(Self::MergeConflict),
+            "ERROR_REASON_CONFIRMATION_REQUIRED" => Some(Self::ConfirmationRequired),
+            "ERROR_REASON_READ_ONLY" => Some(Self::ReadOnly),
+            "ERROR_REASON_UNAUTHENTICATED" => Some(Self::Unauthenticated),
+            "ERROR_REASON_PERMISSION_DENIED" => Some(Self::PermissionDenied),
+            "ERROR_REASON_NOT_IMPLEMENTED" => Some(Self::NotImplemented),
+            "ERROR_REASON_INTERNAL" => Some(Self::Internal),
+            "ERROR_REASON_RECOVERY_NOT_FOUND" => Some(Self::RecoveryNotFound),
+            "ERROR_REASON_BRANCH_PROTECTED" => Some(Self::BranchProtected),
+            "ERROR_REASON_TAG_PROTECTED" => Some(Self::TagProtected),
+            "ERROR_REASON_HISTORY_GAP" => Some(Self::HistoryGap),
+            _ => None,
+        }
+    }
+}
 /// One property value. In a map of properties, a missing entry means "not mentioned" and an entry with
 /// `null_value` means null; a Value with no arm set is refused with TYPE_MISMATCH.
 ///
@@ -438,6 +785,372 @@ impl ::prost::Name for Entity {
         "type.googleapis.com/omnigraph.v1.Entity".into()
     }
 }
+/// How the caller settles what is in conflict about one entity. One for an entity or property that is not in
+/// conflict has no effect.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Resolution {
+    /// The entity's type; must be set.
+    #[prost(message, optional, tag = "1")]
+    pub r#type: ::core::option::Option<TypeRef>,
+    /// Its id. Empty is refused.
+    #[prost(string, tag = "2")]
+    pub id: ::prost::alloc::string::String,
+    /// Only this property of it; `src` and `dst` stand for an edge's ends. Empty: the entity as a whole, all of its
+    /// properties included.
+    #[prost(string, tag = "3")]
+    pub property: ::prost::alloc::string::String,
+    /// Whose version is taken; must be set. An entity that does not exist on that side is deleted.
+    #[prost(enumeration = "Side", tag = "4")]
+    pub take: i32,
+}
+impl ::prost::Name for Resolution {
+    const NAME: &'static str = "Resolution";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Resolution".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Resolution".into()
+    }
+}
+/// How conflicts are found and settled. Not set at all: property by property, and any conflict refuses the merge.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MergeHow {
+    /// How fine both sides are compared. Unspecified: property.
+    #[prost(enumeration = "Granularity", tag = "1")]
+    pub granularity: i32,
+    /// What to do about conflicts without a resolution. Unspecified: fail.
+    #[prost(enumeration = "Strategy", tag = "2")]
+    pub strategy: i32,
+    /// What the caller decided, entity by entity, at most 100,000. Two that contradict each other are refused with
+    /// INVALID_ARGUMENT. Empty: nothing.
+    #[prost(message, repeated, tag = "3")]
+    pub resolutions: ::prost::alloc::vec::Vec<Resolution>,
+}
+impl ::prost::Name for MergeHow {
+    const NAME: &'static str = "MergeHow";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.MergeHow".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.MergeHow".into()
+    }
+}
+/// Something that stands against a merge.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MergeConflict {
+    /// What kind of conflict it is.
+    #[prost(enumeration = "ConflictKind", tag = "1")]
+    pub kind: i32,
+    /// The type concerned.
+    #[prost(message, optional, tag = "2")]
+    pub r#type: ::core::option::Option<TypeRef>,
+    /// Id of the entity concerned; for a cardinality, of the node the edges start at. Empty for a schema conflict.
+    #[prost(string, tag = "3")]
+    pub id: ::prost::alloc::string::String,
+    /// The properties concerned, in declared order; `src` and `dst` stand for an edge's ends. Empty: the entity as a
+    /// whole.
+    #[prost(string, repeated, tag = "4")]
+    pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The entity at the base. Not set if it did not exist.
+    #[prost(message, optional, tag = "5")]
+    pub base: ::core::option::Option<Entity>,
+    /// The entity in the source. Not set if it does not exist.
+    #[prost(message, optional, tag = "6")]
+    pub source: ::core::option::Option<Entity>,
+    /// The entity in the target. Not set if it does not exist.
+    #[prost(message, optional, tag = "7")]
+    pub target: ::core::option::Option<Entity>,
+    /// Sentence for people that says what stands against what.
+    #[prost(string, tag = "8")]
+    pub message: ::prost::alloc::string::String,
+}
+impl ::prost::Name for MergeConflict {
+    const NAME: &'static str = "MergeConflict";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.MergeConflict".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.MergeConflict".into()
+    }
+}
+/// What a merge would be, with the heads as they are.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MergeSummary {
+    /// What it comes to if nothing stands against it.
+    #[prost(enumeration = "MergeOutcome", tag = "1")]
+    pub outcome: i32,
+    /// The commit from which both sides are compared: the nearest common ancestor, of several the newest.
+    #[prost(string, tag = "2")]
+    pub base_commit_id: ::prost::alloc::string::String,
+    /// Head of the source.
+    #[prost(string, tag = "3")]
+    pub source_commit_id: ::prost::alloc::string::String,
+    /// Head of the target.
+    #[prost(string, tag = "4")]
+    pub target_commit_id: ::prost::alloc::string::String,
+    /// What would change in the target, one entry per type with a non-zero count, nodes before edges, each by name.
+    /// Empty: no entity.
+    #[prost(message, repeated, tag = "5")]
+    pub counts: ::prost::alloc::vec::Vec<TypeCounts>,
+    /// Conflicts that the strategy or a resolution settles. Zero: none.
+    #[prost(uint64, tag = "6")]
+    pub conflicts_settled: u64,
+    /// Conflicts that stand against it. Zero: it would be made.
+    #[prost(uint64, tag = "7")]
+    pub conflicts: u64,
+}
+impl ::prost::Name for MergeSummary {
+    const NAME: &'static str = "MergeSummary";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.MergeSummary".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.MergeSummary".into()
+    }
+}
+/// What the commit of a merge, a revert, a cherry-pick or a restore remembers.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MergeNote {
+    /// What it came to; never already up to date, which leaves no commit.
+    #[prost(enumeration = "MergeOutcome", tag = "1")]
+    pub outcome: i32,
+    /// The commit from which both sides were compared.
+    #[prost(string, tag = "2")]
+    pub base_commit_id: ::prost::alloc::string::String,
+    /// The commit that was merged, taken back, made again or restored.
+    #[prost(string, tag = "3")]
+    pub source_commit_id: ::prost::alloc::string::String,
+    /// Name that the branch that was merged had then. Empty unless it was a merge.
+    #[prost(string, tag = "4")]
+    pub source_branch: ::prost::alloc::string::String,
+    /// What was done about conflicts without a resolution. Never unspecified.
+    #[prost(enumeration = "Strategy", tag = "5")]
+    pub strategy: i32,
+    /// Conflicts that were settled. Zero: none.
+    #[prost(uint64, tag = "6")]
+    pub conflicts_settled: u64,
+    /// The resolutions that settled something; only the first of many are kept. Empty: none.
+    #[prost(message, repeated, tag = "7")]
+    pub resolutions: ::prost::alloc::vec::Vec<Resolution>,
+}
+impl ::prost::Name for MergeNote {
+    const NAME: &'static str = "MergeNote";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.MergeNote".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.MergeNote".into()
+    }
+}
+/// What a merge came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum MergeOutcome {
+    /// An outcome that this version of the contract has no name for.
+    Unspecified = 0,
+    /// The target has everything of the source already. Nothing was committed.
+    AlreadyUpToDate = 1,
+    /// The target had nothing of its own since the base: it now shows what the source shows.
+    FastForward = 2,
+    /// Both sides had changes.
+    Merged = 3,
+}
+impl MergeOutcome {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "MERGE_OUTCOME_UNSPECIFIED",
+            Self::AlreadyUpToDate => "MERGE_OUTCOME_ALREADY_UP_TO_DATE",
+            Self::FastForward => "MERGE_OUTCOME_FAST_FORWARD",
+            Self::Merged => "MERGE_OUTCOME_MERGED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "MERGE_OUTCOME_UNSPECIFIED" => Some(Self::Unspecified),
+            "MERGE_OUTCOME_ALREADY_UP_TO_DATE" => Some(Self::AlreadyUpToDate),
+            "MERGE_OUTCOME_FAST_FORWARD" => Some(Self::FastForward),
+            "MERGE_OUTCOME_MERGED" => Some(Self::Merged),
+            _ => None,
+        }
+    }
+}
+/// How fine both sides are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Granularity {
+    /// The same as property.
+    Unspecified = 0,
+    /// Two sides that change different properties of one entity do not conflict. An edge's ends count as properties.
+    Property = 1,
+    /// Two sides that change one entity in different ways conflict.
+    Entity = 2,
+}
+impl Granularity {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "GRANULARITY_UNSPECIFIED",
+            Self::Property => "GRANULARITY_PROPERTY",
+            Self::Entity => "GRANULARITY_ENTITY",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "GRANULARITY_UNSPECIFIED" => Some(Self::Unspecified),
+            "GRANULARITY_PROPERTY" => Some(Self::Property),
+            "GRANULARITY_ENTITY" => Some(Self::Entity),
+            _ => None,
+        }
+    }
+}
+/// What to do about conflicts that no resolution settles. It settles what both sides did to one entity, and edges
+/// whose end the other side deleted; never a uniqueness, cardinality or value constraint, and never the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Strategy {
+    /// The same as fail.
+    Unspecified = 0,
+    /// MERGE_CONFLICT, and nothing is written.
+    Fail = 1,
+    /// The target's version stays.
+    Ours = 2,
+    /// The source's version is taken.
+    Theirs = 3,
+}
+impl Strategy {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "STRATEGY_UNSPECIFIED",
+            Self::Fail => "STRATEGY_FAIL",
+            Self::Ours => "STRATEGY_OURS",
+            Self::Theirs => "STRATEGY_THEIRS",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "STRATEGY_UNSPECIFIED" => Some(Self::Unspecified),
+            "STRATEGY_FAIL" => Some(Self::Fail),
+            "STRATEGY_OURS" => Some(Self::Ours),
+            "STRATEGY_THEIRS" => Some(Self::Theirs),
+            _ => None,
+        }
+    }
+}
+/// One of the three states a merge looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Side {
+    /// Not said. Refused with INVALID_ARGUMENT in a request.
+    Unspecified = 0,
+    /// What both sides come from.
+    Base = 1,
+    /// The target: the branch that is merged into.
+    Ours = 2,
+    /// The source: what is merged.
+    Theirs = 3,
+}
+impl Side {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SIDE_UNSPECIFIED",
+            Self::Base => "SIDE_BASE",
+            Self::Ours => "SIDE_OURS",
+            Self::Theirs => "SIDE_THEIRS",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SIDE_UNSPECIFIED" => Some(Self::Unspecified),
+            "SIDE_BASE" => Some(Self::Base),
+            "SIDE_OURS" => Some(Self::Ours),
+            "SIDE_THEIRS" => Some(Self::Theirs),
+            _ => None,
+        }
+    }
+}
+/// What kind of conflict stands against a merge. The list is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum ConflictKind {
+    /// Never sent.
+    Unspecified = 0,
+    /// Both sides made an entity of one id, with different content.
+    DivergentInsert = 1,
+    /// Both sides changed one entity in ways that do not go together.
+    DivergentUpdate = 2,
+    /// One side deleted an entity that the other changed.
+    DeleteVsUpdate = 3,
+    /// One side deleted a node that an edge of the other needs. The entity is the edge.
+    OrphanEdge = 4,
+    /// Two entities would share a value declared unique.
+    UniqueViolation = 5,
+    /// A node would have too few or too many edges of a type. The type is that of the edges, the id the node's.
+    CardinalityViolation = 6,
+    /// A property would break a constraint on its value.
+    ValueConstraintViolation = 7,
+    /// Both sides declared one type or property differently.
+    Schema = 8,
+}
+impl ConflictKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "CONFLICT_KIND_UNSPECIFIED",
+            Self::DivergentInsert => "CONFLICT_KIND_DIVERGENT_INSERT",
+            Self::DivergentUpdate => "CONFLICT_KIND_DIVERGENT_UPDATE",
+            Self::DeleteVsUpdate => "CONFLICT_KIND_DELETE_VS_UPDATE",
+            Self::OrphanEdge => "CONFLICT_KIND_ORPHAN_EDGE",
+            Self::UniqueViolation => "CONFLICT_KIND_UNIQUE_VIOLATION",
+            Self::CardinalityViolation => "CONFLICT_KIND_CARDINALITY_VIOLATION",
+            Self::ValueConstraintViolation => "CONFLICT_KIND_VALUE_CONSTRAINT_VIOLATION",
+            Self::Schema => "CONFLICT_KIND_SCHEMA",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "CONFLICT_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "CONFLICT_KIND_DIVERGENT_INSERT" => Some(Self::DivergentInsert),
+            "CONFLICT_KIND_DIVERGENT_UPDATE" => Some(Self::DivergentUpdate),
+            "CONFLICT_KIND_DELETE_VS_UPDATE" => Some(Self::DeleteVsUpdate),
+            "CONFLICT_KIND_ORPHAN_EDGE" => Some(Self::OrphanEdge),
+            "CONFLICT_KIND_UNIQUE_VIOLATION" => Some(Self::UniqueViolation),
+            "CONFLICT_KIND_CARDINALITY_VIOLATION" => Some(Self::CardinalityViolation),
+            "CONFLICT_KIND_VALUE_CONSTRAINT_VIOLATION" => {
+                Some(Self::ValueConstraintViolation)
+            }
+            "CONFLICT_KIND_SCHEMA" => Some(Self::Schema),
+            _ => None,
+        }
+    }
+}
 /// A branch.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Branch {
@@ -462,6 +1175,9 @@ pub struct Branch {
     /// Who made it. Not set if not known.
     #[prost(message, optional, tag = "7")]
     pub actor: ::core::option::Option<Actor>,
+    /// Whether it refuses to be deleted and to be written to other than by merges and maintenance.
+    #[prost(bool, tag = "8")]
+    pub protected: bool,
 }
 impl ::prost::Name for Branch {
     const NAME: &'static str = "Branch";
@@ -637,8 +1353,48 @@ impl ::prost::Name for DeleteBranchResponse {
         "type.googleapis.com/omnigraph.v1.DeleteBranchResponse".into()
     }
 }
-/// Request of MergeBranch.
+/// Request of ProtectBranch.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProtectBranchRequest {
+    /// Graph id. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// Branch name. Empty is refused: no protection is changed by omission.
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// True: protect it. False: lift its protection.
+    #[prost(bool, tag = "3")]
+    pub protected: bool,
+}
+impl ::prost::Name for ProtectBranchRequest {
+    const NAME: &'static str = "ProtectBranchRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ProtectBranchRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ProtectBranchRequest".into()
+    }
+}
+/// Response of ProtectBranch.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProtectBranchResponse {
+    /// The branch as it is now.
+    #[prost(message, optional, tag = "1")]
+    pub branch: ::core::option::Option<Branch>,
+}
+impl ::prost::Name for ProtectBranchResponse {
+    const NAME: &'static str = "ProtectBranchResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ProtectBranchResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ProtectBranchResponse".into()
+    }
+}
+/// Request of MergeBranch.
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MergeBranchRequest {
     /// Graph, target branch and conditions; must be set.
     #[prost(message, optional, tag = "1")]
@@ -649,9 +1405,12 @@ pub struct MergeBranchRequest {
     /// If set, merge only while this commit is the source's head; otherwise HEAD_MOVED. Empty: no condition.
     #[prost(string, tag = "3")]
     pub expected_source_head: ::prost::alloc::string::String,
-    /// What to do about conflicts. Unspecified: fail. Broken constraints are never settled by a policy.
-    #[prost(enumeration = "ConflictPolicy", tag = "4")]
-    pub on_conflict: i32,
+    /// How conflicts are found and settled. Not set: property by property, and any conflict refuses the merge.
+    #[prost(message, optional, tag = "4")]
+    pub how: ::core::option::Option<MergeHow>,
+    /// Delete the source afterwards, also if it was merged already. False: it stays.
+    #[prost(bool, tag = "5")]
+    pub delete_source: bool,
 }
 impl ::prost::Name for MergeBranchRequest {
     const NAME: &'static str = "MergeBranchRequest";
@@ -666,15 +1425,24 @@ impl ::prost::Name for MergeBranchRequest {
 /// Response of MergeBranch.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MergeBranchResponse {
+    /// What it came to.
+    #[prost(enumeration = "MergeOutcome", tag = "1")]
+    pub outcome: i32,
     /// What was written to the target.
-    #[prost(message, optional, tag = "1")]
+    #[prost(message, optional, tag = "2")]
     pub receipt: ::core::option::Option<Receipt>,
-    /// The commit from which both sides were compared. Empty if the receipt is replayed.
-    #[prost(string, tag = "2")]
+    /// The commit from which both sides were compared.
+    #[prost(string, tag = "3")]
     pub base_commit_id: ::prost::alloc::string::String,
-    /// Conflicts that the policy settled. Zero: none, or the receipt is replayed.
-    #[prost(uint64, tag = "3")]
+    /// The commit that was merged.
+    #[prost(string, tag = "4")]
+    pub source_commit_id: ::prost::alloc::string::String,
+    /// Conflicts that the strategy or a resolution settled. Zero: none.
+    #[prost(uint64, tag = "5")]
     pub conflicts_settled: u64,
+    /// What became of the source. Not set unless its deletion was asked for.
+    #[prost(message, optional, tag = "6")]
+    pub source_deletion: ::core::option::Option<SourceDeletion>,
 }
 impl ::prost::Name for MergeBranchResponse {
     const NAME: &'static str = "MergeBranchResponse";
@@ -686,8 +1454,31 @@ impl ::prost::Name for MergeBranchResponse {
         "type.googleapis.com/omnigraph.v1.MergeBranchResponse".into()
     }
 }
-/// Request of PreviewMerge.
+/// What became of a source that was to be deleted after its merge.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SourceDeletion {
+    /// Whether it is gone. False: it is still there, `error` and `message` say why, and DeleteBranch can be tried.
+    #[prost(bool, tag = "1")]
+    pub deleted: bool,
+    /// Why not. Unspecified if it is gone.
+    #[prost(enumeration = "ErrorReason", tag = "2")]
+    pub error: i32,
+    /// Sentence for people that says the same. Empty if it is gone.
+    #[prost(string, tag = "3")]
+    pub message: ::prost::alloc::string::String,
+}
+impl ::prost::Name for SourceDeletion {
+    const NAME: &'static str = "SourceDeletion";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SourceDeletion".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SourceDeletion".into()
+    }
+}
+/// Request of PreviewMerge.
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PreviewMergeRequest {
     /// Graph id. Empty is refused.
     #[prost(string, tag = "1")]
@@ -698,6 +1489,9 @@ pub struct PreviewMergeRequest {
     /// Name of the branch to merge into. Empty: main. Must not be the source.
     #[prost(string, tag = "3")]
     pub target_branch: ::prost::alloc::string::String,
+    /// How conflicts would be found and settled. Not set: property by property, and any conflict refuses the merge.
+    #[prost(message, optional, tag = "4")]
+    pub how: ::core::option::Option<MergeHow>,
 }
 impl ::prost::Name for PreviewMergeRequest {
     const NAME: &'static str = "PreviewMergeRequest";
@@ -739,174 +1533,138 @@ impl ::prost::Name for PreviewMergeResponse {
         "type.googleapis.com/omnigraph.v1.PreviewMergeResponse".into()
     }
 }
-/// What a merge would be.
+/// Request of RevertCommit.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct MergeSummary {
-    /// Head of the source.
+pub struct RevertCommitRequest {
+    /// Graph, branch to write to, and conditions; must be set.
     #[prost(message, optional, tag = "1")]
-    pub source: ::core::option::Option<CommitRef>,
-    /// Head of the target.
-    #[prost(message, optional, tag = "2")]
-    pub target: ::core::option::Option<CommitRef>,
-    /// The commit from which both sides are compared.
-    #[prost(string, tag = "3")]
-    pub base_commit_id: ::prost::alloc::string::String,
-    /// What the source changed since the base, per type. Empty: nothing to merge.
-    #[prost(message, repeated, tag = "4")]
-    pub source_changes: ::prost::alloc::vec::Vec<TypeCounts>,
-    /// Whether the target has changed nothing since the base, so that there can be no conflict.
-    #[prost(bool, tag = "5")]
-    pub fast_forward: bool,
+    pub options: ::core::option::Option<WriteOptions>,
+    /// The commit to take back, of any branch. Empty is refused.
+    #[prost(string, tag = "2")]
+    pub commit_id: ::prost::alloc::string::String,
+    /// How conflicts are found and settled: *ours* is the branch, *theirs* is how it was before the commit. Not set:
+    /// property by property, and any conflict refuses the revert.
+    #[prost(message, optional, tag = "3")]
+    pub how: ::core::option::Option<MergeHow>,
 }
-impl ::prost::Name for MergeSummary {
-    const NAME: &'static str = "MergeSummary";
+impl ::prost::Name for RevertCommitRequest {
+    const NAME: &'static str = "RevertCommitRequest";
     const PACKAGE: &'static str = "omnigraph.v1";
     fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.MergeSummary".into()
+        "omnigraph.v1.RevertCommitRequest".into()
     }
     fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.MergeSummary".into()
+        "type.googleapis.com/omnigraph.v1.RevertCommitRequest".into()
     }
 }
-/// Something that stands against a merge.
+/// Response of RevertCommit.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct MergeConflict {
-    /// What kind of conflict it is.
-    #[prost(enumeration = "merge_conflict::Kind", tag = "1")]
-    pub kind: i32,
-    /// The type concerned.
+pub struct RevertCommitResponse {
+    /// What it came to; already up to date if there was nothing to take back.
+    #[prost(enumeration = "MergeOutcome", tag = "1")]
+    pub outcome: i32,
+    /// What was written to the branch.
     #[prost(message, optional, tag = "2")]
-    pub r#type: ::core::option::Option<TypeRef>,
-    /// Id of the entity concerned. Empty for a schema conflict.
-    #[prost(string, tag = "3")]
-    pub id: ::prost::alloc::string::String,
-    /// The properties concerned, by name. Empty: the entity as a whole.
-    #[prost(string, repeated, tag = "4")]
-    pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The entity at the base. Not set if it did not exist.
-    #[prost(message, optional, tag = "5")]
-    pub base: ::core::option::Option<Entity>,
-    /// The entity in the source. Not set if it does not exist.
-    #[prost(message, optional, tag = "6")]
-    pub source: ::core::option::Option<Entity>,
-    /// The entity in the target. Not set if it does not exist.
-    #[prost(message, optional, tag = "7")]
-    pub target: ::core::option::Option<Entity>,
-    /// Sentence for people that says what stands against what.
-    #[prost(string, tag = "8")]
-    pub detail: ::prost::alloc::string::String,
+    pub receipt: ::core::option::Option<Receipt>,
+    /// Conflicts that the strategy or a resolution settled. Zero: none.
+    #[prost(uint64, tag = "3")]
+    pub conflicts_settled: u64,
 }
-/// Nested message and enum types in `MergeConflict`.
-pub mod merge_conflict {
-    /// Kinds of conflicts.
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Kind {
-        /// Never sent.
-        Unspecified = 0,
-        /// Both sides made an entity of one id, with different content.
-        BothInserted = 1,
-        /// Both sides gave one property different values.
-        BothUpdated = 2,
-        /// The source changed an entity that the target deleted.
-        SourceUpdatedTargetDeleted = 3,
-        /// The source deleted an entity that the target changed.
-        SourceDeletedTargetUpdated = 4,
-        /// The result would break a constraint that each side alone obeys; `detail` says which.
-        Constraint = 5,
-        /// Both sides declared one type or property differently.
-        Schema = 6,
-    }
-    impl Kind {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::Unspecified => "KIND_UNSPECIFIED",
-                Self::BothInserted => "KIND_BOTH_INSERTED",
-                Self::BothUpdated => "KIND_BOTH_UPDATED",
-                Self::SourceUpdatedTargetDeleted => "KIND_SOURCE_UPDATED_TARGET_DELETED",
-                Self::SourceDeletedTargetUpdated => "KIND_SOURCE_DELETED_TARGET_UPDATED",
-                Self::Constraint => "KIND_CONSTRAINT",
-                Self::Schema => "KIND_SCHEMA",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "KIND_UNSPECIFIED" => Some(Self::Unspecified),
-                "KIND_BOTH_INSERTED" => Some(Self::BothInserted),
-                "KIND_BOTH_UPDATED" => Some(Self::BothUpdated),
-                "KIND_SOURCE_UPDATED_TARGET_DELETED" => {
-                    Some(Self::SourceUpdatedTargetDeleted)
-                }
-                "KIND_SOURCE_DELETED_TARGET_UPDATED" => {
-                    Some(Self::SourceDeletedTargetUpdated)
-                }
-                "KIND_CONSTRAINT" => Some(Self::Constraint),
-                "KIND_SCHEMA" => Some(Self::Schema),
-                _ => None,
-            }
-        }
-    }
-}
-impl ::prost::Name for MergeConflict {
-    const NAME: &'static str = "MergeConflict";
+impl ::prost::Name for RevertCommitResponse {
+    const NAME: &'static str = "RevertCommitResponse";
     const PACKAGE: &'static str = "omnigraph.v1";
     fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.MergeConflict".into()
+        "omnigraph.v1.RevertCommitResponse".into()
     }
     fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.MergeConflict".into()
+        "type.googleapis.com/omnigraph.v1.RevertCommitResponse".into()
     }
 }
-/// What to do where both sides changed the same thing in different ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum ConflictPolicy {
-    /// The same as fail.
-    Unspecified = 0,
-    /// MERGE_CONFLICT, and nothing is written.
-    Fail = 1,
-    /// The target's version stays.
-    Target = 2,
-    /// The source's version is taken.
-    Source = 3,
+/// Request of CherryPickCommit.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CherryPickCommitRequest {
+    /// Graph, branch to write to, and conditions; must be set.
+    #[prost(message, optional, tag = "1")]
+    pub options: ::core::option::Option<WriteOptions>,
+    /// The commit to make again, of any branch. Empty is refused.
+    #[prost(string, tag = "2")]
+    pub commit_id: ::prost::alloc::string::String,
+    /// How conflicts are found and settled: *ours* is the branch, *theirs* is the commit. Not set: property by
+    /// property, and any conflict refuses the cherry-pick.
+    #[prost(message, optional, tag = "3")]
+    pub how: ::core::option::Option<MergeHow>,
 }
-impl ConflictPolicy {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "CONFLICT_POLICY_UNSPECIFIED",
-            Self::Fail => "CONFLICT_POLICY_FAIL",
-            Self::Target => "CONFLICT_POLICY_TARGET",
-            Self::Source => "CONFLICT_POLICY_SOURCE",
-        }
+impl ::prost::Name for CherryPickCommitRequest {
+    const NAME: &'static str = "CherryPickCommitRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.CherryPickCommitRequest".into()
     }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "CONFLICT_POLICY_UNSPECIFIED" => Some(Self::Unspecified),
-            "CONFLICT_POLICY_FAIL" => Some(Self::Fail),
-            "CONFLICT_POLICY_TARGET" => Some(Self::Target),
-            "CONFLICT_POLICY_SOURCE" => Some(Self::Source),
-            _ => None,
-        }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.CherryPickCommitRequest".into()
+    }
+}
+/// Response of CherryPickCommit.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CherryPickCommitResponse {
+    /// What it came to; already up to date if the branch has all of it.
+    #[prost(enumeration = "MergeOutcome", tag = "1")]
+    pub outcome: i32,
+    /// What was written to the branch.
+    #[prost(message, optional, tag = "2")]
+    pub receipt: ::core::option::Option<Receipt>,
+    /// Conflicts that the strategy or a resolution settled. Zero: none.
+    #[prost(uint64, tag = "3")]
+    pub conflicts_settled: u64,
+}
+impl ::prost::Name for CherryPickCommitResponse {
+    const NAME: &'static str = "CherryPickCommitResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.CherryPickCommitResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.CherryPickCommitResponse".into()
+    }
+}
+/// Request of RestoreBranch.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RestoreBranchRequest {
+    /// Graph, branch to write to, and conditions; must be set.
+    #[prost(message, optional, tag = "1")]
+    pub options: ::core::option::Option<WriteOptions>,
+    /// The version to show, of any branch. Must be set, with one arm: nothing is taken back by omission.
+    #[prost(message, optional, tag = "2")]
+    pub to: ::core::option::Option<ReadSelector>,
+}
+impl ::prost::Name for RestoreBranchRequest {
+    const NAME: &'static str = "RestoreBranchRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.RestoreBranchRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.RestoreBranchRequest".into()
+    }
+}
+/// Response of RestoreBranch.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RestoreBranchResponse {
+    /// What was written to the branch.
+    #[prost(message, optional, tag = "1")]
+    pub receipt: ::core::option::Option<Receipt>,
+    /// The commit whose content the branch shows now.
+    #[prost(string, tag = "2")]
+    pub source_commit_id: ::prost::alloc::string::String,
+}
+impl ::prost::Name for RestoreBranchResponse {
+    const NAME: &'static str = "RestoreBranchResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.RestoreBranchResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.RestoreBranchResponse".into()
     }
 }
 /// Generated client implementations.
@@ -920,7 +1678,8 @@ pub mod branch_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Makes, lists, removes and merges branches. The head of GraphService names the reasons every rpc may answer.
+    /// Makes, lists, protects, removes and merges branches. The head of GraphService names the reasons every rpc may
+    /// answer.
     #[derive(Debug, Clone)]
     pub struct BranchServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1075,10 +1834,10 @@ pub mod branch_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Deletes a branch. Atomic: from one moment on the branch is gone for everyone, and a write that waited for
-        /// it answers BRANCH_CLOSED. Branches that were made from it, and commits they share with it, stay. Main
-        /// cannot be deleted (INVALID_ARGUMENT).
+        /// it answers BRANCH_CLOSED. Branches that were made from it, and commits they share with it, stay. Main, and a
+        /// branch that is protected, cannot be deleted.
         ///
-        /// Reasons: BRANCH_NOT_FOUND, TOO_MUCH_CONTENTION, RECOVERY_REQUIRED, IN_DOUBT, READ_ONLY.
+        /// Reasons: BRANCH_NOT_FOUND, BRANCH_PROTECTED, TOO_MUCH_CONTENTION, RECOVERY_REQUIRED, IN_DOUBT, READ_ONLY.
         pub async fn delete_branch(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteBranchRequest>,
@@ -1103,11 +1862,43 @@ pub mod branch_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.BranchService", "DeleteBranch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Brings into a branch, as one commit with two parents, what another branch changed since they parted. The
-        /// whole result has to obey all constraints. If the target has nothing of its own the result is the source's
-        /// state; if the source has nothing new, nothing changes.
+        /// Sets or lifts a branch's protection. A protected branch cannot be deleted, and a write to it answers
+        /// BRANCH_PROTECTED, unless it is a merge or maintenance. Atomic: a commit of the branch that changes no content;
+        /// where it is so already there is none. Main can be protected, too.
         ///
-        /// Reasons: MERGE_CONFLICT, and those of Mutate that speak of constraints.
+        /// Reasons: BRANCH_NOT_FOUND, BRANCH_CLOSED, TOO_MUCH_CONTENTION, RECOVERY_REQUIRED, IN_DOUBT, READ_ONLY.
+        pub async fn protect_branch(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ProtectBranchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ProtectBranchResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.BranchService/ProtectBranch",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.BranchService", "ProtectBranch"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Brings into a branch, as one commit with two parents, what another branch changed since they parted. All or
+        /// nothing; the whole result has to obey all constraints. If the target has nothing of its own the result is the
+        /// source's state; if the source has nothing new, nothing changes. Repeating it under its request id does not
+        /// merge again. With `delete_source` the source is deleted once the merge is done; where that fails, the merge
+        /// stands all the same and the answer says why.
+        ///
+        /// Reasons: MERGE_CONFLICT with nothing written; HEAD_MOVED also for the source; COMMIT_NOT_FOUND if the common
+        /// ancestor is no longer kept; TYPE_NOT_FOUND and PROPERTY_NOT_FOUND for a resolution.
         pub async fn merge_branch(
             &mut self,
             request: impl tonic::IntoRequest<super::MergeBranchRequest>,
@@ -1132,8 +1923,11 @@ pub mod branch_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.BranchService", "MergeBranch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Answers what MergeBranch would do on the heads as they are: a summary first, then every conflict. Writes
-        /// nothing and promises nothing. Cancelling the call stops the work.
+        /// Answers what MergeBranch would do on the heads as they are: a summary first, then every conflict, ordered by
+        /// kind (node before edge), type and id. Writes nothing and promises nothing. Cancelling the call stops the work.
+        ///
+        /// Reasons: BRANCH_NOT_FOUND; COMMIT_NOT_FOUND, TYPE_NOT_FOUND and PROPERTY_NOT_FOUND as for MergeBranch. Conflicts
+        /// are in the answer.
         pub async fn preview_merge(
             &mut self,
             request: impl tonic::IntoRequest<super::PreviewMergeRequest>,
@@ -1157,6 +1951,97 @@ pub mod branch_service_client {
             req.extensions_mut()
                 .insert(GrpcMethod::new("omnigraph.v1.BranchService", "PreviewMerge"));
             self.inner.server_streaming(req, path, codec).await
+        }
+        /// Takes back, as a new commit, what a commit, of whatever branch, changed against its first parent. All or
+        /// nothing. What was changed again since is a conflict, settled as in a merge whose base is the commit and whose
+        /// source is its parent. If the branch shows none of it any more, nothing changes.
+        ///
+        /// Reasons: MERGE_CONFLICT with nothing written; COMMIT_NOT_FOUND if the commit or its parent is no longer kept;
+        /// INVALID_ARGUMENT for the first commit of the graph, which has no parent; TYPE_NOT_FOUND and PROPERTY_NOT_FOUND
+        /// for a resolution.
+        pub async fn revert_commit(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RevertCommitRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RevertCommitResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.BranchService/RevertCommit",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.BranchService", "RevertCommit"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Makes again, as a new commit, what a commit, of whatever branch, changed against its first parent. All or
+        /// nothing. Conflicts are settled as in a merge whose base is the parent and whose source is the commit. If the
+        /// branch has all of it already, nothing changes.
+        ///
+        /// Reasons: those of RevertCommit.
+        pub async fn cherry_pick_commit(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CherryPickCommitRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CherryPickCommitResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.BranchService/CherryPickCommit",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("omnigraph.v1.BranchService", "CherryPickCommit"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Makes a branch show what another version shows, as a new commit; the commits in between stay in the history. All
+        /// or nothing. If it shows the same already, nothing changes. There is nothing to settle: the other version wins.
+        ///
+        /// Reasons: MERGE_CONFLICT if the version does not fit the branch's schema; READ_SET_CHANGED if another writer came
+        /// in between.
+        pub async fn restore_branch(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RestoreBranchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RestoreBranchResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.BranchService/RestoreBranch",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.BranchService", "RestoreBranch"));
+            self.inner.unary(req, path, codec).await
         }
     }
 }
@@ -1207,10 +2092,10 @@ pub mod branch_service_server {
             tonic::Status,
         >;
         /// Deletes a branch. Atomic: from one moment on the branch is gone for everyone, and a write that waited for
-        /// it answers BRANCH_CLOSED. Branches that were made from it, and commits they share with it, stay. Main
-        /// cannot be deleted (INVALID_ARGUMENT).
+        /// it answers BRANCH_CLOSED. Branches that were made from it, and commits they share with it, stay. Main, and a
+        /// branch that is protected, cannot be deleted.
         ///
-        /// Reasons: BRANCH_NOT_FOUND, TOO_MUCH_CONTENTION, RECOVERY_REQUIRED, IN_DOUBT, READ_ONLY.
+        /// Reasons: BRANCH_NOT_FOUND, BRANCH_PROTECTED, TOO_MUCH_CONTENTION, RECOVERY_REQUIRED, IN_DOUBT, READ_ONLY.
         async fn delete_branch(
             &self,
             request: tonic::Request<super::DeleteBranchRequest>,
@@ -1218,11 +2103,26 @@ pub mod branch_service_server {
             tonic::Response<super::DeleteBranchResponse>,
             tonic::Status,
         >;
-        /// Brings into a branch, as one commit with two parents, what another branch changed since they parted. The
-        /// whole result has to obey all constraints. If the target has nothing of its own the result is the source's
-        /// state; if the source has nothing new, nothing changes.
+        /// Sets or lifts a branch's protection. A protected branch cannot be deleted, and a write to it answers
+        /// BRANCH_PROTECTED, unless it is a merge or maintenance. Atomic: a commit of the branch that changes no content;
+        /// where it is so already there is none. Main can be protected, too.
         ///
-        /// Reasons: MERGE_CONFLICT, and those of Mutate that speak of constraints.
+        /// Reasons: BRANCH_NOT_FOUND, BRANCH_CLOSED, TOO_MUCH_CONTENTION, RECOVERY_REQUIRED, IN_DOUBT, READ_ONLY.
+        async fn protect_branch(
+            &self,
+            request: tonic::Request<super::ProtectBranchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ProtectBranchResponse>,
+            tonic::Status,
+        >;
+        /// Brings into a branch, as one commit with two parents, what another branch changed since they parted. All or
+        /// nothing; the whole result has to obey all constraints. If the target has nothing of its own the result is the
+        /// source's state; if the source has nothing new, nothing changes. Repeating it under its request id does not
+        /// merge again. With `delete_source` the source is deleted once the merge is done; where that fails, the merge
+        /// stands all the same and the answer says why.
+        ///
+        /// Reasons: MERGE_CONFLICT with nothing written; HEAD_MOVED also for the source; COMMIT_NOT_FOUND if the common
+        /// ancestor is no longer kept; TYPE_NOT_FOUND and PROPERTY_NOT_FOUND for a resolution.
         async fn merge_branch(
             &self,
             request: tonic::Request<super::MergeBranchRequest>,
@@ -1236,8 +2136,11 @@ pub mod branch_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Answers what MergeBranch would do on the heads as they are: a summary first, then every conflict. Writes
-        /// nothing and promises nothing. Cancelling the call stops the work.
+        /// Answers what MergeBranch would do on the heads as they are: a summary first, then every conflict, ordered by
+        /// kind (node before edge), type and id. Writes nothing and promises nothing. Cancelling the call stops the work.
+        ///
+        /// Reasons: BRANCH_NOT_FOUND; COMMIT_NOT_FOUND, TYPE_NOT_FOUND and PROPERTY_NOT_FOUND as for MergeBranch. Conflicts
+        /// are in the answer.
         async fn preview_merge(
             &self,
             request: tonic::Request<super::PreviewMergeRequest>,
@@ -1245,8 +2148,47 @@ pub mod branch_service_server {
             tonic::Response<Self::PreviewMergeStream>,
             tonic::Status,
         >;
+        /// Takes back, as a new commit, what a commit, of whatever branch, changed against its first parent. All or
+        /// nothing. What was changed again since is a conflict, settled as in a merge whose base is the commit and whose
+        /// source is its parent. If the branch shows none of it any more, nothing changes.
+        ///
+        /// Reasons: MERGE_CONFLICT with nothing written; COMMIT_NOT_FOUND if the commit or its parent is no longer kept;
+        /// INVALID_ARGUMENT for the first commit of the graph, which has no parent; TYPE_NOT_FOUND and PROPERTY_NOT_FOUND
+        /// for a resolution.
+        async fn revert_commit(
+            &self,
+            request: tonic::Request<super::RevertCommitRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RevertCommitResponse>,
+            tonic::Status,
+        >;
+        /// Makes again, as a new commit, what a commit, of whatever branch, changed against its first parent. All or
+        /// nothing. Conflicts are settled as in a merge whose base is the parent and whose source is the commit. If the
+        /// branch has all of it already, nothing changes.
+        ///
+        /// Reasons: those of RevertCommit.
+        async fn cherry_pick_commit(
+            &self,
+            request: tonic::Request<super::CherryPickCommitRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CherryPickCommitResponse>,
+            tonic::Status,
+        >;
+        /// Makes a branch show what another version shows, as a new commit; the commits in between stay in the history. All
+        /// or nothing. If it shows the same already, nothing changes. There is nothing to settle: the other version wins.
+        ///
+        /// Reasons: MERGE_CONFLICT if the version does not fit the branch's schema; READ_SET_CHANGED if another writer came
+        /// in between.
+        async fn restore_branch(
+            &self,
+            request: tonic::Request<super::RestoreBranchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RestoreBranchResponse>,
+            tonic::Status,
+        >;
     }
-    /// Makes, lists, removes and merges branches. The head of GraphService names the reasons every rpc may answer.
+    /// Makes, lists, protects, removes and merges branches. The head of GraphService names the reasons every rpc may
+    /// answer.
     #[derive(Debug)]
     pub struct BranchServiceServer<T> {
         inner: Arc<T>,
@@ -1503,6 +2445,51 @@ pub mod branch_service_server {
                     };
                     Box::pin(fut)
                 }
+                "/omnigraph.v1.BranchService/ProtectBranch" => {
+                    #[allow(non_camel_case_types)]
+                    struct ProtectBranchSvc<T: BranchService>(pub Arc<T>);
+                    impl<
+                        T: BranchService,
+                    > tonic::server::UnaryService<super::ProtectBranchRequest>
+                    for ProtectBranchSvc<T> {
+                        type Response = super::ProtectBranchResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ProtectBranchRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as BranchService>::protect_branch(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ProtectBranchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/omnigraph.v1.BranchService/MergeBranch" => {
                     #[allow(non_camel_case_types)]
                     struct MergeBranchSvc<T: BranchService>(pub Arc<T>);
@@ -1594,6 +2581,142 @@ pub mod branch_service_server {
                     };
                     Box::pin(fut)
                 }
+                "/omnigraph.v1.BranchService/RevertCommit" => {
+                    #[allow(non_camel_case_types)]
+                    struct RevertCommitSvc<T: BranchService>(pub Arc<T>);
+                    impl<
+                        T: BranchService,
+                    > tonic::server::UnaryService<super::RevertCommitRequest>
+                    for RevertCommitSvc<T> {
+                        type Response = super::RevertCommitResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RevertCommitRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as BranchService>::revert_commit(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RevertCommitSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.BranchService/CherryPickCommit" => {
+                    #[allow(non_camel_case_types)]
+                    struct CherryPickCommitSvc<T: BranchService>(pub Arc<T>);
+                    impl<
+                        T: BranchService,
+                    > tonic::server::UnaryService<super::CherryPickCommitRequest>
+                    for CherryPickCommitSvc<T> {
+                        type Response = super::CherryPickCommitResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CherryPickCommitRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as BranchService>::cherry_pick_commit(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CherryPickCommitSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.BranchService/RestoreBranch" => {
+                    #[allow(non_camel_case_types)]
+                    struct RestoreBranchSvc<T: BranchService>(pub Arc<T>);
+                    impl<
+                        T: BranchService,
+                    > tonic::server::UnaryService<super::RestoreBranchRequest>
+                    for RestoreBranchSvc<T> {
+                        type Response = super::RestoreBranchResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RestoreBranchRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as BranchService>::restore_branch(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RestoreBranchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 _ => {
                     Box::pin(async move {
                         let mut response = http::Response::new(
@@ -1671,6 +2794,9 @@ pub struct Commit {
     /// Version of the manifest that holds it, on the lineage of its branch.
     #[prost(uint64, tag = "11")]
     pub manifest_version: u64,
+    /// What a merge, a revert, a cherry-pick or a restore remembers. Not set for all other commits.
+    #[prost(message, optional, tag = "12")]
+    pub merge: ::core::option::Option<MergeNote>,
 }
 impl ::prost::Name for Commit {
     const NAME: &'static str = "Commit";
@@ -1767,6 +2893,9 @@ pub struct ListCommitsRequest {
     /// `next_page_token` of the page before, with an otherwise equal request. Empty: from the head.
     #[prost(string, tag = "4")]
     pub page_token: ::prost::alloc::string::String,
+    /// List all ancestors of the head, those that merges brought in among them. False: the chain of first parents.
+    #[prost(bool, tag = "5")]
+    pub all_ancestors: bool,
 }
 impl ::prost::Name for ListCommitsRequest {
     const NAME: &'static str = "ListCommitsRequest";
@@ -1818,15 +2947,38 @@ impl ::prost::Name for ChangeRange {
         "type.googleapis.com/omnigraph.v1.ChangeRange".into()
     }
 }
+/// Which changes are wanted: those that satisfy every field that is not empty. Not set at all: all changes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ChangeFilter {
+    /// Only entities of these types. Empty: all.
+    #[prost(message, repeated, tag = "1")]
+    pub types: ::prost::alloc::vec::Vec<TypeRef>,
+    /// Only these kinds of change. Empty: all.
+    #[prost(enumeration = "ChangeKind", repeated, tag = "2")]
+    pub kinds: ::prost::alloc::vec::Vec<i32>,
+    /// Only entities of these ids, whatever their type. Empty: all.
+    #[prost(string, repeated, tag = "3")]
+    pub ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+impl ::prost::Name for ChangeFilter {
+    const NAME: &'static str = "ChangeFilter";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ChangeFilter".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ChangeFilter".into()
+    }
+}
 /// Request of ListChanges.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListChangesRequest {
     /// Graph id. Empty is refused.
     #[prost(string, tag = "1")]
     pub graph: ::prost::alloc::string::String,
-    /// Types to look at, by the names of the later version. Empty: all.
-    #[prost(message, repeated, tag = "4")]
-    pub types: ::prost::alloc::vec::Vec<TypeRef>,
+    /// Which changes are wanted. Not set: all.
+    #[prost(message, optional, tag = "4")]
+    pub filter: ::core::option::Option<ChangeFilter>,
     /// What is compared; must be set.
     #[prost(oneof = "list_changes_request::Scope", tags = "2, 3")]
     pub scope: ::core::option::Option<list_changes_request::Scope>,
@@ -1907,7 +3059,7 @@ impl ::prost::Name for ChangesHeader {
 /// Some differences.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ChangeBatch {
-    /// The differences; never empty.
+    /// The differences, never none: at most 1,000 and about 1 MiB, though one that is larger travels whole.
     #[prost(message, repeated, tag = "1")]
     pub changes: ::prost::alloc::vec::Vec<Change>,
 }
@@ -1930,6 +3082,10 @@ pub struct Change {
     /// The entity after. Not set: it no longer exists, so it was deleted. One of the two is always set.
     #[prost(message, optional, tag = "2")]
     pub after: ::core::option::Option<Entity>,
+    /// For an update, the properties that differ, in declared order; before them `src` and `dst` if an edge's ends
+    /// differ. Empty for inserts and deletes.
+    #[prost(string, repeated, tag = "3")]
+    pub changed_properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 impl ::prost::Name for Change {
     const NAME: &'static str = "Change";
@@ -1942,7 +3098,7 @@ impl ::prost::Name for Change {
     }
 }
 /// Request of WatchCommits.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WatchCommitsRequest {
     /// Graph id. Empty is refused.
     #[prost(string, tag = "1")]
@@ -1950,21 +3106,33 @@ pub struct WatchCommitsRequest {
     /// Branch name. Empty: main.
     #[prost(string, tag = "2")]
     pub branch: ::prost::alloc::string::String,
-    /// Where to start. Not set: after the head at the moment of the call.
-    #[prost(oneof = "watch_commits_request::Start", tags = "3, 4")]
+    /// Which changes are wanted; with a cursor, the filter it was made with. Not set: all. Commits come all the same.
+    #[prost(message, optional, tag = "7")]
+    pub filter: ::core::option::Option<ChangeFilter>,
+    /// Tell the changes of each commit; with a cursor, as when it was made. False: only the commits.
+    #[prost(bool, tag = "8")]
+    pub with_changes: bool,
+    /// Where to start. Not set: now.
+    #[prost(oneof = "watch_commits_request::Start", tags = "3, 4, 5, 6")]
     pub start: ::core::option::Option<watch_commits_request::Start>,
 }
 /// Nested message and enum types in `WatchCommitsRequest`.
 pub mod watch_commits_request {
-    /// Where to start. Not set: after the head at the moment of the call.
+    /// Where to start. Not set: now.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Start {
-        /// After the message that carried this cursor.
-        #[prost(string, tag = "3")]
-        Cursor(::prost::alloc::string::String),
-        /// After this commit, which must be on the branch's lineage.
-        #[prost(string, tag = "4")]
+        /// After the head at the moment of the call.
+        #[prost(message, tag = "3")]
+        Now(()),
+        /// With the first commit of the branch's history, the part it shares with the branch it was made from included.
+        #[prost(message, tag = "4")]
+        Beginning(()),
+        /// After this commit, which must be on the branch's chain of first parents. Empty is refused.
+        #[prost(string, tag = "5")]
         AfterCommitId(::prost::alloc::string::String),
+        /// After the message that carried this cursor. Empty is refused.
+        #[prost(string, tag = "6")]
+        Cursor(::prost::alloc::string::String),
     }
 }
 impl ::prost::Name for WatchCommitsRequest {
@@ -1980,12 +3148,28 @@ impl ::prost::Name for WatchCommitsRequest {
 /// Response of WatchCommits, one message of the stream.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WatchCommitsResponse {
-    /// The next commit. Not set: there is none yet, and the message only shows that the stream is alive.
-    #[prost(message, optional, tag = "1")]
-    pub commit: ::core::option::Option<Commit>,
-    /// Resumes the stream after this message. Opaque, bound to the graph and the branch incarnation, never empty.
-    #[prost(string, tag = "2")]
-    pub cursor: ::prost::alloc::string::String,
+    /// What the message tells.
+    #[prost(oneof = "watch_commits_response::Part", tags = "1, 2, 3, 4")]
+    pub part: ::core::option::Option<watch_commits_response::Part>,
+}
+/// Nested message and enum types in `WatchCommitsResponse`.
+pub mod watch_commits_response {
+    /// What the message tells.
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Part {
+        /// A commit begins.
+        #[prost(message, tag = "1")]
+        Begin(super::Commit),
+        /// Some of its changes, ordered by kind (node before edge), type and id. Never without `with_changes`.
+        #[prost(message, tag = "2")]
+        Changes(super::ChangeBatch),
+        /// The commit is complete.
+        #[prost(message, tag = "3")]
+        End(super::WatchPosition),
+        /// There was nothing new for a while; shows that the stream is alive. Comes between blocks only.
+        #[prost(message, tag = "4")]
+        Idle(super::WatchPosition),
+    }
 }
 impl ::prost::Name for WatchCommitsResponse {
     const NAME: &'static str = "WatchCommitsResponse";
@@ -1997,24 +3181,47 @@ impl ::prost::Name for WatchCommitsResponse {
         "type.googleapis.com/omnigraph.v1.WatchCommitsResponse".into()
     }
 }
+/// Where a follower of a branch is.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchPosition {
+    /// Resumes the stream after this message. Never empty.
+    #[prost(string, tag = "1")]
+    pub cursor: ::prost::alloc::string::String,
+}
+impl ::prost::Name for WatchPosition {
+    const NAME: &'static str = "WatchPosition";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.WatchPosition".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.WatchPosition".into()
+    }
+}
 /// A name for a commit.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Tag {
     /// Name, any valid text, slashes included.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The commit it names.
-    #[prost(message, optional, tag = "2")]
-    pub commit: ::core::option::Option<CommitRef>,
+    /// Id of the commit it names.
+    #[prost(string, tag = "2")]
+    pub commit_id: ::prost::alloc::string::String,
+    /// Branch on which the commit was found when the tag was made. The branch may be gone; the tag keeps the commit.
+    #[prost(string, tag = "3")]
+    pub branch: ::prost::alloc::string::String,
     /// When the tag was made, UTC, to the microsecond.
-    #[prost(message, optional, tag = "3")]
+    #[prost(message, optional, tag = "4")]
     pub created_at: ::core::option::Option<::prost_types::Timestamp>,
     /// Who made the tag. Not set if not known.
-    #[prost(message, optional, tag = "4")]
+    #[prost(message, optional, tag = "5")]
     pub actor: ::core::option::Option<Actor>,
     /// Note of who made it. Empty: none.
-    #[prost(string, tag = "5")]
+    #[prost(string, tag = "6")]
     pub message: ::prost::alloc::string::String,
+    /// Whether it refuses to be deleted.
+    #[prost(bool, tag = "7")]
+    pub protected: bool,
 }
 impl ::prost::Name for Tag {
     const NAME: &'static str = "Tag";
@@ -2149,6 +3356,46 @@ impl ::prost::Name for ListTagsResponse {
         "type.googleapis.com/omnigraph.v1.ListTagsResponse".into()
     }
 }
+/// Request of ProtectTag.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProtectTagRequest {
+    /// Graph id. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// Tag name. Empty is refused.
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// True: protect it. False: lift its protection.
+    #[prost(bool, tag = "3")]
+    pub protected: bool,
+}
+impl ::prost::Name for ProtectTagRequest {
+    const NAME: &'static str = "ProtectTagRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ProtectTagRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ProtectTagRequest".into()
+    }
+}
+/// Response of ProtectTag.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProtectTagResponse {
+    /// The tag as it is now.
+    #[prost(message, optional, tag = "1")]
+    pub tag: ::core::option::Option<Tag>,
+}
+impl ::prost::Name for ProtectTagResponse {
+    const NAME: &'static str = "ProtectTagResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ProtectTagResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ProtectTagResponse".into()
+    }
+}
 /// Request of DeleteTag.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteTagRequest {
@@ -2184,6 +3431,43 @@ impl ::prost::Name for DeleteTagResponse {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "type.googleapis.com/omnigraph.v1.DeleteTagResponse".into()
+    }
+}
+/// What happened to an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum ChangeKind {
+    /// Not said. Refused with INVALID_ARGUMENT in a filter.
+    Unspecified = 0,
+    /// It exists only after.
+    Insert = 1,
+    /// It exists before and after, and differs.
+    Update = 2,
+    /// It exists only before.
+    Delete = 3,
+}
+impl ChangeKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "CHANGE_KIND_UNSPECIFIED",
+            Self::Insert => "CHANGE_KIND_INSERT",
+            Self::Update => "CHANGE_KIND_UPDATE",
+            Self::Delete => "CHANGE_KIND_DELETE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "CHANGE_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "CHANGE_KIND_INSERT" => Some(Self::Insert),
+            "CHANGE_KIND_UPDATE" => Some(Self::Update),
+            "CHANGE_KIND_DELETE" => Some(Self::Delete),
+            _ => None,
+        }
     }
 }
 /// Generated client implementations.
@@ -2296,7 +3580,9 @@ pub mod commit_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Lists the commits of a branch from its head back along first parents, newest first, including those it
-        /// shares with the branch it was made from. All pages of one listing go back from the head of the first.
+        /// shares with the branch it was made from. With `all_ancestors` also those that merges brought in, newest first by
+        /// id; a commit never comes before a descendant. All pages of one listing go back from the head of the first;
+        /// commits that a merge brings in between two pages may or may not appear.
         ///
         /// Reasons: BRANCH_NOT_FOUND, INVALID_PAGE_TOKEN.
         pub async fn list_commits(
@@ -2323,9 +3609,9 @@ pub mod commit_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.CommitService", "ListCommits"));
             self.inner.unary(req, path, codec).await
         }
-        /// Streams what differs between two versions, entity by entity, in no particular order. Only what a reader can
-        /// see counts: maintenance that leaves the content alone leaves no entry. The first message holds the header.
-        /// Cancelling the call stops the work.
+        /// Streams what differs between two versions, entity by entity, ordered by kind (node before edge), type and id.
+        /// Only what a reader can see counts: maintenance that leaves the content alone leaves no entry. The first message
+        /// holds the header; errors that can be known by then come before it. Cancelling the call stops the work.
         ///
         /// Reasons: TYPE_NOT_FOUND for a type neither version declares.
         pub async fn list_changes(
@@ -2352,12 +3638,21 @@ pub mod commit_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.CommitService", "ListChanges"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Streams the commits of a branch as they are published, oldest first, each once, without gaps. The cursor of
-        /// any message resumes the stream after it, also after a restart and at another server. Ends with
-        /// BRANCH_CLOSED when the branch is deleted.
+        /// Follows a branch: streams the commits of its chain of first parents as they are published, by whatever server,
+        /// oldest first and without gaps. Each commit is a block of messages: `begin`, any number of `changes`, `end`. A
+        /// block whose `end` has not arrived is not complete; resuming with the cursor of the `end` before repeats it whole,
+        /// so delivery is at least once. A commit without a wanted change is a block without changes.
         ///
-        /// Reasons: BRANCH_NOT_FOUND, BRANCH_CLOSED, INVALID_PAGE_TOKEN for a cursor of another branch incarnation,
-        /// COMMIT_NOT_FOUND if commits after the starting point are no longer kept: take a new baseline.
+        /// Cursors are durable, opaque and valid at any server, also after a restart; they are bound to the graph, the
+        /// branch's incarnation, the filter and `with_changes`. The stream goes on until the caller cancels it or the branch
+        /// is deleted, which answers BRANCH_CLOSED. A server that shuts down ends it with STORE_UNAVAILABLE: resume at
+        /// another. A server takes a bounded number of followers, in all and on one connection; one more is OVERLOADED.
+        ///
+        /// Reasons: BRANCH_NOT_FOUND, BRANCH_CLOSED; INVALID_PAGE_TOKEN for a cursor of another graph, branch incarnation
+        /// or filter; COMMIT_NOT_FOUND for a start that the branch does not have, INVALID_ARGUMENT for one that only a merge
+        /// brought in; TYPE_NOT_FOUND for a type in the filter, unless a cursor is resumed; HISTORY_GAP if commits after the
+        /// starting point are no longer kept. Then take a new baseline: export the graph pinned at a commit, and watch after
+        /// that commit.
         pub async fn watch_commits(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchCommitsRequest>,
@@ -2460,10 +3755,38 @@ pub mod commit_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.CommitService", "ListTags"));
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes a tag. The commit stays, but nothing keeps it from being cleaned up any more. Atomic; the name can
-        /// be used again at once.
+        /// Sets or lifts a tag's protection: a protected tag cannot be deleted. Atomic; one that is so already stays as it
+        /// is.
         ///
-        /// Reasons: TAG_NOT_FOUND, READ_ONLY.
+        /// Reasons: TAG_NOT_FOUND, TOO_MUCH_CONTENTION, READ_ONLY.
+        pub async fn protect_tag(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ProtectTagRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ProtectTagResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.CommitService/ProtectTag",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.CommitService", "ProtectTag"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Deletes a tag. The commit stays for as long as anything else keeps it from being cleaned up. Atomic; the name
+        /// can be used again at once.
+        ///
+        /// Reasons: TAG_NOT_FOUND, TAG_PROTECTED, TOO_MUCH_CONTENTION, READ_ONLY.
         pub async fn delete_tag(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteTagRequest>,
@@ -2515,7 +3838,9 @@ pub mod commit_service_server {
             tonic::Status,
         >;
         /// Lists the commits of a branch from its head back along first parents, newest first, including those it
-        /// shares with the branch it was made from. All pages of one listing go back from the head of the first.
+        /// shares with the branch it was made from. With `all_ancestors` also those that merges brought in, newest first by
+        /// id; a commit never comes before a descendant. All pages of one listing go back from the head of the first;
+        /// commits that a merge brings in between two pages may or may not appear.
         ///
         /// Reasons: BRANCH_NOT_FOUND, INVALID_PAGE_TOKEN.
         async fn list_commits(
@@ -2531,9 +3856,9 @@ pub mod commit_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Streams what differs between two versions, entity by entity, in no particular order. Only what a reader can
-        /// see counts: maintenance that leaves the content alone leaves no entry. The first message holds the header.
-        /// Cancelling the call stops the work.
+        /// Streams what differs between two versions, entity by entity, ordered by kind (node before edge), type and id.
+        /// Only what a reader can see counts: maintenance that leaves the content alone leaves no entry. The first message
+        /// holds the header; errors that can be known by then come before it. Cancelling the call stops the work.
         ///
         /// Reasons: TYPE_NOT_FOUND for a type neither version declares.
         async fn list_changes(
@@ -2549,12 +3874,21 @@ pub mod commit_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Streams the commits of a branch as they are published, oldest first, each once, without gaps. The cursor of
-        /// any message resumes the stream after it, also after a restart and at another server. Ends with
-        /// BRANCH_CLOSED when the branch is deleted.
+        /// Follows a branch: streams the commits of its chain of first parents as they are published, by whatever server,
+        /// oldest first and without gaps. Each commit is a block of messages: `begin`, any number of `changes`, `end`. A
+        /// block whose `end` has not arrived is not complete; resuming with the cursor of the `end` before repeats it whole,
+        /// so delivery is at least once. A commit without a wanted change is a block without changes.
         ///
-        /// Reasons: BRANCH_NOT_FOUND, BRANCH_CLOSED, INVALID_PAGE_TOKEN for a cursor of another branch incarnation,
-        /// COMMIT_NOT_FOUND if commits after the starting point are no longer kept: take a new baseline.
+        /// Cursors are durable, opaque and valid at any server, also after a restart; they are bound to the graph, the
+        /// branch's incarnation, the filter and `with_changes`. The stream goes on until the caller cancels it or the branch
+        /// is deleted, which answers BRANCH_CLOSED. A server that shuts down ends it with STORE_UNAVAILABLE: resume at
+        /// another. A server takes a bounded number of followers, in all and on one connection; one more is OVERLOADED.
+        ///
+        /// Reasons: BRANCH_NOT_FOUND, BRANCH_CLOSED; INVALID_PAGE_TOKEN for a cursor of another graph, branch incarnation
+        /// or filter; COMMIT_NOT_FOUND for a start that the branch does not have, INVALID_ARGUMENT for one that only a merge
+        /// brought in; TYPE_NOT_FOUND for a type in the filter, unless a cursor is resumed; HISTORY_GAP if commits after the
+        /// starting point are no longer kept. Then take a new baseline: export the graph pinned at a commit, and watch after
+        /// that commit.
         async fn watch_commits(
             &self,
             request: tonic::Request<super::WatchCommitsRequest>,
@@ -2589,10 +3923,21 @@ pub mod commit_service_server {
             tonic::Response<super::ListTagsResponse>,
             tonic::Status,
         >;
-        /// Deletes a tag. The commit stays, but nothing keeps it from being cleaned up any more. Atomic; the name can
-        /// be used again at once.
+        /// Sets or lifts a tag's protection: a protected tag cannot be deleted. Atomic; one that is so already stays as it
+        /// is.
         ///
-        /// Reasons: TAG_NOT_FOUND, READ_ONLY.
+        /// Reasons: TAG_NOT_FOUND, TOO_MUCH_CONTENTION, READ_ONLY.
+        async fn protect_tag(
+            &self,
+            request: tonic::Request<super::ProtectTagRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ProtectTagResponse>,
+            tonic::Status,
+        >;
+        /// Deletes a tag. The commit stays for as long as anything else keeps it from being cleaned up. Atomic; the name
+        /// can be used again at once.
+        ///
+        /// Reasons: TAG_NOT_FOUND, TAG_PROTECTED, TOO_MUCH_CONTENTION, READ_ONLY.
         async fn delete_tag(
             &self,
             request: tonic::Request<super::DeleteTagRequest>,
@@ -2995,6 +4340,51 @@ pub mod commit_service_server {
                     };
                     Box::pin(fut)
                 }
+                "/omnigraph.v1.CommitService/ProtectTag" => {
+                    #[allow(non_camel_case_types)]
+                    struct ProtectTagSvc<T: CommitService>(pub Arc<T>);
+                    impl<
+                        T: CommitService,
+                    > tonic::server::UnaryService<super::ProtectTagRequest>
+                    for ProtectTagSvc<T> {
+                        type Response = super::ProtectTagResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ProtectTagRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as CommitService>::protect_tag(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ProtectTagSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/omnigraph.v1.CommitService/DeleteTag" => {
                     #[allow(non_camel_case_types)]
                     struct DeleteTagSvc<T: CommitService>(pub Arc<T>);
@@ -3078,335 +4468,6 @@ pub mod commit_service_server {
     pub const SERVICE_NAME: &str = "omnigraph.v1.CommitService";
     impl<T> tonic::server::NamedService for CommitServiceServer<T> {
         const NAME: &'static str = SERVICE_NAME;
-    }
-}
-/// Every reason an OmniGraph server puts into `google.rpc.ErrorInfo`. There, `reason` is the name of the value
-/// without its `ERROR_REASON_` prefix, `domain` is `omnigraph`, and `metadata` has at least the keys of the
-/// example. The status code follows from the reason alone:
-///
-/// ABORTED: repeat the whole operation, reads included. FAILED_PRECONDITION: look before doing anything.
-/// UNAVAILABLE: the same call again. RESOURCE_EXHAUSTED with RetryInfo: the same call, later. DATA_LOSS: only
-/// for verified corruption. `RetryInfo` is attached where waiting can help, `BadRequest` where parts of the
-/// request are to blame: its `field` is a path into the request, for loads `records\[7\].data.age`.
-///
-/// Values may be added; treat an unknown reason by its status code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum ErrorReason {
-    /// Never sent.
-    Unspecified = 0,
-    /// The server knows no graph of this id.
-    /// Code: NOT_FOUND. Metadata: {"graph": "social"}.
-    GraphNotFound = 1,
-    /// The graph has no live branch of this name.
-    /// Code: NOT_FOUND. Metadata: {"graph": "social", "branch": "review"}.
-    BranchNotFound = 2,
-    /// The schema of the version in question declares no such type.
-    /// Code: NOT_FOUND. Metadata: {"kind": "node", "type": "Persn", "similar": "Person"}.
-    TypeNotFound = 3,
-    /// The type declares no such property.
-    /// Code: NOT_FOUND. Metadata: {"type": "Person", "property": "agee", "similar": "age"}.
-    PropertyNotFound = 4,
-    /// No such commit on the lineage asked about, or it is no longer kept.
-    /// Code: NOT_FOUND. Metadata: {"commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E"}.
-    CommitNotFound = 5,
-    /// The graph has no tag of this name.
-    /// Code: NOT_FOUND. Metadata: {"tag": "release-1"}.
-    TagNotFound = 6,
-    /// The version in question has no such entity. Only where a named entity is needed to go on; a delete of what
-    /// is not there is no error.
-    /// Code: NOT_FOUND. Metadata: {"type": "Person", "id": "ada"}.
-    EntityNotFound = 7,
-    /// A graph of this id is there already.
-    /// Code: ALREADY_EXISTS. Metadata: {"graph": "social"}.
-    GraphExists = 8,
-    /// A live branch of this name is there already.
-    /// Code: ALREADY_EXISTS. Metadata: {"branch": "review"}.
-    BranchExists = 9,
-    /// A tag of this name is there already.
-    /// Code: ALREADY_EXISTS. Metadata: {"tag": "release-1", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E"}.
-    TagExists = 10,
-    /// A strict insert met an id that exists. Nothing was written.
-    /// Code: ALREADY_EXISTS. Metadata: {"type": "Person", "id": "ada"}.
-    KeyConflict = 11,
-    /// One input has the same id twice in one type.
-    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "id": "ada", "records": "3,17"}.
-    DuplicateKeyInInput = 12,
-    /// Another entity, committed or in the same input, would have the same unique tuple.
-    /// Code: ALREADY_EXISTS. Metadata: {"type": "Person", "properties": "name,born", "id": "ada", "other_id": "ada-2"}.
-    UniqueViolation = 13,
-    /// A source node would have too few or too many edges of a type.
-    /// Code: FAILED_PRECONDITION. Metadata: {"type": "WorksAt", "from": "ada", "count": "2", "min": "0", "max": "1"}.
-    CardinalityViolation = 14,
-    /// A value is outside its declared bounds.
-    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "age", "id": "ada", "value": "200", "min": "0", "max": "150"}.
-    RangeViolation = 15,
-    /// A text does not match its declared pattern.
-    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "slug", "id": "Ada", "pattern": "^\[a-z\]+$"}.
-    CheckViolation = 16,
-    /// A value is not one of the declared names.
-    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "role", "value": "boss", "allowed": "staff,guest"}.
-    EnumViolation = 17,
-    /// A property that is not nullable would have no value.
-    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "slug", "id": "ada"}.
-    RequiredViolation = 18,
-    /// A value is of another type than declared, or out of that type's range.
-    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "age", "expected": "I32", "found": "string"}.
-    TypeMismatch = 19,
-    /// An edge would have an end that does not exist in the resulting graph.
-    /// Code: FAILED_PRECONDITION. Metadata: {"type": "Knows", "id": "01J9Z3", "end": "to", "node_type": "Person", "node_id": "grace"}.
-    EndpointMissing = 20,
-    /// A node was to be deleted only if it has no edges, and it has some.
-    /// Code: FAILED_PRECONDITION. Metadata: {"type": "Person", "id": "ada", "edge_type": "Knows", "edges": "3"}.
-    RestrictedByEdges = 21,
-    /// An update names a property that is part of the key.
-    /// Code: INVALID_ARGUMENT. Metadata: {"type": "Person", "property": "slug"}.
-    KeyPropertyUpdate = 22,
-    /// A schema is malformed or contradicts itself. BadRequest names every offender.
-    /// Code: INVALID_ARGUMENT. Metadata: {"line": "4", "column": "12", "name": "_rowid"}.
-    InvalidSchema = 23,
-    /// Records of an input cannot be read, or several are wrong for different reasons. BadRequest lists up to 100
-    /// of them; nothing was written.
-    /// Code: INVALID_ARGUMENT. Metadata: {"record": "7", "type": "Person", "property": "age", "expected": "I32", "found": "string", "errors": "12"}.
-    InvalidRecord = 24,
-    /// A request is malformed in a way no other reason describes. BadRequest names the field.
-    /// Code: INVALID_ARGUMENT. Metadata: {"field": "options.graph"}.
-    InvalidArgument = 25,
-    /// A filter is incomplete, or asks a question its property's type does not have.
-    /// Code: INVALID_ARGUMENT. Metadata: {"property": "photo", "problem": "Blob cannot be compared"}.
-    InvalidPredicate = 26,
-    /// A Flight ticket or descriptor is not one this server understands. Plan the scan again.
-    /// Code: INVALID_ARGUMENT. Metadata: {"problem": "unknown ticket format 9"}.
-    InvalidTicket = 27,
-    /// A page token or cursor belongs to another request or another branch incarnation, or is damaged. Start
-    /// again without it.
-    /// Code: INVALID_ARGUMENT. Metadata: {"problem": "token belongs to another request"}.
-    InvalidPageToken = 28,
-    /// A graph, branch or tag name breaks the rules for such names.
-    /// Code: INVALID_ARGUMENT. Metadata: {"name": "Social!", "problem": "character 1 is not a lower-case letter or digit"}.
-    InvalidName = 29,
-    /// The request requires a behaviour this server does not know. Nothing was done.
-    /// Code: UNIMPLEMENTED. Metadata: {"feature": "group_commit"}.
-    UnsupportedFeature = 30,
-    /// The branch's head is not the one the caller named. Nothing was written.
-    /// Code: FAILED_PRECONDITION. Metadata: {"branch": "main", "expected": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "actual": "01J9Z4A7B8C9D0E1F2G3H4J5K6"}.
-    HeadMoved = 31,
-    /// A table is not at the version the write was prepared against. Nothing was written.
-    /// Code: ABORTED. Metadata: {"table": "node:Person", "expected": "7", "actual": "8"}.
-    ExpectedVersionMismatch = 32,
-    /// Something an update, delete, overwrite or merge had read was changed by another writer first. Nothing was
-    /// written.
-    /// Code: ABORTED. Metadata: {"table": "node:Person", "expected": "7", "actual": "8"}.
-    ReadSetChanged = 33,
-    /// Other writers kept winning until the attempts ran out. Nothing was written. Comes with RetryInfo.
-    /// Code: ABORTED. Metadata: {"branch": "main", "attempts": "16"}.
-    TooMuchContention = 34,
-    /// Part of a write is durable and the store did not let the server finish. It is not visible; the next call
-    /// that writes to the branch completes it or takes it back. Then look the commit up, or repeat the call if it
-    /// had a request id.
-    /// Code: FAILED_PRECONDITION. Metadata: {"operation": "01J9Z3M2N4P6Q8R0S2T4V6W8X0", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "branch": "main"}.
-    RecoveryRequired = 35,
-    /// The store did not say whether the write was published. Look the commit up, or repeat the call if it had a
-    /// request id; without one, repeating may apply it twice.
-    /// Code: FAILED_PRECONDITION. Metadata: {"operation": "01J9Z3M2N4P6Q8R0S2T4V6W8X0", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "branch": "main"}.
-    InDoubt = 36,
-    /// A table has versions above the published one that no write of this graph explains. `omnigraph repair`
-    /// examines them. Reads and other tables go on.
-    /// Code: FAILED_PRECONDITION. Metadata: {"table": "node:Person", "published": "7", "found": "9"}.
-    Drift = 37,
-    /// The request id was used for a different request. Nothing was written.
-    /// Code: FAILED_PRECONDITION. Metadata: {"request_id": "import-42", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E"}.
-    RequestIdReused = 38,
-    /// The request is larger than a fixed limit allows, so waiting does not help and there is no RetryInfo.
-    /// Nothing was written.
-    /// Code: RESOURCE_EXHAUSTED. Metadata: {"limit": "mutation_operations", "value": "20000", "max": "10000"}.
-    LimitExceeded = 39,
-    /// The server has too much to do at the moment. Comes with RetryInfo.
-    /// Code: RESOURCE_EXHAUSTED. Metadata: {"limit": "load_bytes_in_flight", "max": "268435456"}.
-    Overloaded = 40,
-    /// The branch was deleted while the call was under way. Nothing was written.
-    /// Code: FAILED_PRECONDITION. Metadata: {"branch": "review", "branch_id": "01J9Z3M2N4P6Q8R0S2T4V6W8X0"}.
-    BranchClosed = 41,
-    /// The graph was written in an older storage format. Rebuild it by export and import.
-    /// Code: FAILED_PRECONDITION. Metadata: {"graph": "social", "found": "3", "served": "4"}.
-    StorageStampTooOld = 42,
-    /// The graph was written in a newer storage format. Upgrade this program first.
-    /// Code: FAILED_PRECONDITION. Metadata: {"graph": "social", "found": "5", "served": "4"}.
-    StorageStampTooNew = 43,
-    /// The location holds something that is not a whole graph: its storage stamp is missing or unreadable.
-    /// Code: FAILED_PRECONDITION. Metadata: {"graph": "social", "location": "s3://bucket/graphs/social.omni"}.
-    TornInit = 44,
-    /// A storage location uses a scheme this program will not store to.
-    /// Code: INVALID_ARGUMENT. Metadata: {"scheme": "ftp", "supported": "file,s3,gs,az"}.
-    UnsupportedScheme = 45,
-    /// The object store does not honour conditional writes, without which no commit is safe.
-    /// Code: FAILED_PRECONDITION. Metadata: {"location": "s3://bucket/graphs"}.
-    StoreLacksConditionalPut = 46,
-    /// The object store did not answer or refused for now. A write that gets this had no effect. Comes with
-    /// RetryInfo.
-    /// Code: UNAVAILABLE. Metadata: {"operation": "put", "path": "__recovery/01J9Z3M2N4P6Q8R0S2T4V6W8X0.json"}.
-    StoreUnavailable = 47,
-    /// Stored bytes were read and are verifiably wrong. `omnigraph verify` tells the extent.
-    /// Code: DATA_LOSS. Metadata: {"path": "_refs/branches/review.json", "problem": "not a branch document"}.
-    DataCorrupt = 48,
-    /// Both branches changed the same thing in different ways. Nothing was written; PreviewMerge lists the
-    /// conflicts.
-    /// Code: FAILED_PRECONDITION. Metadata: {"source": "review", "target": "main", "base": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "conflicts": "2"}.
-    MergeConflict = 49,
-    /// The call destroys something and its consent is missing or names something else.
-    /// Code: FAILED_PRECONDITION. Metadata: {"field": "confirm", "expected": "social"}.
-    ConfirmationRequired = 50,
-    /// The graph is served for reading only.
-    /// Code: FAILED_PRECONDITION. Metadata: {"graph": "social"}.
-    ReadOnly = 51,
-    /// The call carries no usable credentials.
-    /// Code: UNAUTHENTICATED. Metadata: {"scheme": "bearer"}.
-    Unauthenticated = 52,
-    /// The caller may not do this.
-    /// Code: PERMISSION_DENIED. Metadata: {"actor": "ada", "action": "write", "graph": "social"}.
-    PermissionDenied = 53,
-    /// The rpc is part of the contract and this server does not offer it.
-    /// Code: UNIMPLEMENTED. Metadata: {"rpc": "omnigraph.v1.BranchService/MergeBranch"}.
-    NotImplemented = 54,
-    /// A fault of the server. The trace id leads to its log.
-    /// Code: INTERNAL. Metadata: {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"}.
-    Internal = 55,
-    /// No operation of this id was ever recovered: it was not interrupted, or it still waits to be recovered.
-    /// Code: NOT_FOUND. Metadata: {"graph": "social", "operation": "01J9Z3M2N4P6Q8R0S2T4V6W8X0"}.
-    RecoveryNotFound = 56,
-}
-impl ErrorReason {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "ERROR_REASON_UNSPECIFIED",
-            Self::GraphNotFound => "ERROR_REASON_GRAPH_NOT_FOUND",
-            Self::BranchNotFound => "ERROR_REASON_BRANCH_NOT_FOUND",
-            Self::TypeNotFound => "ERROR_REASON_TYPE_NOT_FOUND",
-            Self::PropertyNotFound => "ERROR_REASON_PROPERTY_NOT_FOUND",
-            Self::CommitNotFound => "ERROR_REASON_COMMIT_NOT_FOUND",
-            Self::TagNotFound => "ERROR_REASON_TAG_NOT_FOUND",
-            Self::EntityNotFound => "ERROR_REASON_ENTITY_NOT_FOUND",
-            Self::GraphExists => "ERROR_REASON_GRAPH_EXISTS",
-            Self::BranchExists => "ERROR_REASON_BRANCH_EXISTS",
-            Self::TagExists => "ERROR_REASON_TAG_EXISTS",
-            Self::KeyConflict => "ERROR_REASON_KEY_CONFLICT",
-            Self::DuplicateKeyInInput => "ERROR_REASON_DUPLICATE_KEY_IN_INPUT",
-            Self::UniqueViolation => "ERROR_REASON_UNIQUE_VIOLATION",
-            Self::CardinalityViolation => "ERROR_REASON_CARDINALITY_VIOLATION",
-            Self::RangeViolation => "ERROR_REASON_RANGE_VIOLATION",
-            Self::CheckViolation => "ERROR_REASON_CHECK_VIOLATION",
-            Self::EnumViolation => "ERROR_REASON_ENUM_VIOLATION",
-            Self::RequiredViolation => "ERROR_REASON_REQUIRED_VIOLATION",
-            Self::TypeMismatch => "ERROR_REASON_TYPE_MISMATCH",
-            Self::EndpointMissing => "ERROR_REASON_ENDPOINT_MISSING",
-            Self::RestrictedByEdges => "ERROR_REASON_RESTRICTED_BY_EDGES",
-            Self::KeyPropertyUpdate => "ERROR_REASON_KEY_PROPERTY_UPDATE",
-            Self::InvalidSchema => "ERROR_REASON_INVALID_SCHEMA",
-            Self::InvalidRecord => "ERROR_REASON_INVALID_RECORD",
-            Self::InvalidArgument => "ERROR_REASON_INVALID_ARGUMENT",
-            Self::InvalidPredicate => "ERROR_REASON_INVALID_PREDICATE",
-            Self::InvalidTicket => "ERROR_REASON_INVALID_TICKET",
-            Self::InvalidPageToken => "ERROR_REASON_INVALID_PAGE_TOKEN",
-            Self::InvalidName => "ERROR_REASON_INVALID_NAME",
-            Self::UnsupportedFeature => "ERROR_REASON_UNSUPPORTED_FEATURE",
-            Self::HeadMoved => "ERROR_REASON_HEAD_MOVED",
-            Self::ExpectedVersionMismatch => "ERROR_REASON_EXPECTED_VERSION_MISMATCH",
-            Self::ReadSetChanged => "ERROR_REASON_READ_SET_CHANGED",
-            Self::TooMuchContention => "ERROR_REASON_TOO_MUCH_CONTENTION",
-            Self::RecoveryRequired => "ERROR_REASON_RECOVERY_REQUIRED",
-            Self::InDoubt => "ERROR_REASON_IN_DOUBT",
-            Self::Drift => "ERROR_REASON_DRIFT",
-            Self::RequestIdReused => "ERROR_REASON_REQUEST_ID_REUSED",
-            Self::LimitExceeded => "ERROR_REASON_LIMIT_EXCEEDED",
-            Self::Overloaded => "ERROR_REASON_OVERLOADED",
-            Self::BranchClosed => "ERROR_REASON_BRANCH_CLOSED",
-            Self::StorageStampTooOld => "ERROR_REASON_STORAGE_STAMP_TOO_OLD",
-            Self::StorageStampTooNew => "ERROR_REASON_STORAGE_STAMP_TOO_NEW",
-            Self::TornInit => "ERROR_REASON_TORN_INIT",
-            Self::UnsupportedScheme => "ERROR_REASON_UNSUPPORTED_SCHEME",
-            Self::StoreLacksConditionalPut => "ERROR_REASON_STORE_LACKS_CONDITIONAL_PUT",
-            Self::StoreUnavailable => "ERROR_REASON_STORE_UNAVAILABLE",
-            Self::DataCorrupt => "ERROR_REASON_DATA_CORRUPT",
-            Self::MergeConflict => "ERROR_REASON_MERGE_CONFLICT",
-            Self::ConfirmationRequired => "ERROR_REASON_CONFIRMATION_REQUIRED",
-            Self::ReadOnly => "ERROR_REASON_READ_ONLY",
-            Self::Unauthenticated => "ERROR_REASON_UNAUTHENTICATED",
-            Self::PermissionDenied => "ERROR_REASON_PERMISSION_DENIED",
-            Self::NotImplemented => "ERROR_REASON_NOT_IMPLEMENTED",
-            Self::Internal => "ERROR_REASON_INTERNAL",
-            Self::RecoveryNotFound => "ERROR_REASON_RECOVERY_NOT_FOUND",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "ERROR_REASON_UNSPECIFIED" => Some(Self::Unspecified),
-            "ERROR_REASON_GRAPH_NOT_FOUND" => Some(Self::GraphNotFound),
-            "ERROR_REASON_BRANCH_NOT_FOUND" => Some(Self::BranchNotFound),
-            "ERROR_REASON_TYPE_NOT_FOUND" => Some(Self::TypeNotFound),
-            "ERROR_REASON_PROPERTY_NOT_FOUND" => Some(Self::PropertyNotFound),
-            "ERROR_REASON_COMMIT_NOT_FOUND" => Some(Self::CommitNotFound),
-            "ERROR_REASON_TAG_NOT_FOUND" => Some(Self::TagNotFound),
-            "ERROR_REASON_ENTITY_NOT_FOUND" => Some(Self::EntityNotFound),
-            "ERROR_REASON_GRAPH_EXISTS" => Some(Self::GraphExists),
-            "ERROR_REASON_BRANCH_EXISTS" => Some(Self::BranchExists),
-            "ERROR_REASON_TAG_EXISTS" => Some(Self::TagExists),
-            "ERROR_REASON_KEY_CONFLICT" => Some(Self::KeyConflict),
-            "ERROR_REASON_DUPLICATE_KEY_IN_INPUT" => Some(Self::DuplicateKeyInInput),
-            "ERROR_REASON_UNIQUE_VIOLATION" => Some(Self::UniqueViolation),
-            "ERROR_REASON_CARDINALITY_VIOLATION" => Some(Self::CardinalityViolation),
-            "ERROR_REASON_RANGE_VIOLATION" => Some(Self::RangeViolation),
-            "ERROR_REASON_CHECK_VIOLATION" => Some(Self::CheckViolation),
-            "ERROR_REASON_ENUM_VIOLATION" => Some(Self::EnumViolation),
-            "ERROR_REASON_REQUIRED_VIOLATION" => Some(Self::RequiredViolation),
-            "ERROR_REASON_TYPE_MISMATCH" => Some(Self::TypeMismatch),
-            "ERROR_REASON_ENDPOINT_MISSING" => Some(Self::EndpointMissing),
-            "ERROR_REASON_RESTRICTED_BY_EDGES" => Some(Self::RestrictedByEdges),
-            "ERROR_REASON_KEY_PROPERTY_UPDATE" => Some(Self::KeyPropertyUpdate),
-            "ERROR_REASON_INVALID_SCHEMA" => Some(Self::InvalidSchema),
-            "ERROR_REASON_INVALID_RECORD" => Some(Self::InvalidRecord),
-            "ERROR_REASON_INVALID_ARGUMENT" => Some(Self::InvalidArgument),
-            "ERROR_REASON_INVALID_PREDICATE" => Some(Self::InvalidPredicate),
-            "ERROR_REASON_INVALID_TICKET" => Some(Self::InvalidTicket),
-            "ERROR_REASON_INVALID_PAGE_TOKEN" => Some(Self::InvalidPageToken),
-            "ERROR_REASON_INVALID_NAME" => Some(Self::InvalidName),
-            "ERROR_REASON_UNSUPPORTED_FEATURE" => Some(Self::UnsupportedFeature),
-            "ERROR_REASON_HEAD_MOVED" => Some(Self::HeadMoved),
-            "ERROR_REASON_EXPECTED_VERSION_MISMATCH" => {
-                Some(Self::ExpectedVersionMismatch)
-            }
-            "ERROR_REASON_READ_SET_CHANGED" => Some(Self::ReadSetChanged),
-            "ERROR_REASON_TOO_MUCH_CONTENTION" => Some(Self::TooMuchContention),
-            "ERROR_REASON_RECOVERY_REQUIRED" => Some(Self::RecoveryRequired),
-            "ERROR_REASON_IN_DOUBT" => Some(Self::InDoubt),
-            "ERROR_REASON_DRIFT" => Some(Self::Drift),
-            "ERROR_REASON_REQUEST_ID_REUSED" => Some(Self::RequestIdReused),
-            "ERROR_REASON_LIMIT_EXCEEDED" => Some(Self::LimitExceeded),
-            "ERROR_REASON_OVERLOADED" => Some(Self::Overloaded),
-            "ERROR_REASON_BRANCH_CLOSED" => Some(Self::BranchClosed),
-            "ERROR_REASON_STORAGE_STAMP_TOO_OLD" => Some(Self::StorageStampTooOld),
-            "ERROR_REASON_STORAGE_STAMP_TOO_NEW" => Some(Self::StorageStampTooNew),
-            "ERROR_REASON_TORN_INIT" => Some(Self::TornInit),
-            "ERROR_REASON_UNSUPPORTED_SCHEME" => Some(Self::UnsupportedScheme),
-            "ERROR_REASON_STORE_LACKS_CONDITIONAL_PUT" => {
-                Some(Self::StoreLacksConditionalPut)
-            }
-            "ERROR_REASON_STORE_UNAVAILABLE" => Some(Self::StoreUnavailable),
-            "ERROR_REASON_DATA_CORRUPT" => Some(Self::DataCorrupt),
-            "ERROR_REASON_MERGE_CONFLICT" => Some(Self::MergeConflict),
-            "ERROR_REASON_CONFIRMATION_REQUIRED" => Some(Self::ConfirmationRequired),
-            "ERROR_REASON_READ_ONLY" => Some(Self::ReadOnly),
-            "ERROR_REASON_UNAUTHENTICATED" => Some(Self::Unauthenticated),
-            "ERROR_REASON_PERMISSION_DENIED" => Some(Self::PermissionDenied),
-            "ERROR_REASON_NOT_IMPLEMENTED" => Some(Self::NotImplemented),
-            "ERROR_REASON_INTERNAL" => Some(Self::Internal),
-            "ERROR_REASON_RECOVERY_NOT_FOUND" => Some(Self::RecoveryNotFound),
-            _ => None,
-        }
     }
 }
 /// A condition on one entity. Property names are declared names, plus `id`, and for edges `src` and `dst` (the
@@ -6096,7 +7157,7 @@ pub mod graph_service_client {
     /// UNAUTHENTICATED, PERMISSION_DENIED, STORE_UNAVAILABLE, DATA_CORRUPT, NOT_IMPLEMENTED and INTERNAL, and every
     /// one that names a graph GRAPH_NOT_FOUND, STORAGE_STAMP_TOO_OLD, STORAGE_STAMP_TOO_NEW and TORN_INIT. Every
     /// rpc that takes a ReadSelector may answer BRANCH_NOT_FOUND, COMMIT_NOT_FOUND and TAG_NOT_FOUND. Every rpc that
-    /// takes WriteOptions may answer BRANCH_NOT_FOUND, BRANCH_CLOSED, HEAD_MOVED, READ_SET_CHANGED,
+    /// takes WriteOptions may answer BRANCH_NOT_FOUND, BRANCH_CLOSED, BRANCH_PROTECTED, HEAD_MOVED, READ_SET_CHANGED,
     /// EXPECTED_VERSION_MISMATCH, TOO_MUCH_CONTENTION, REQUEST_ID_REUSED, UNSUPPORTED_FEATURE, DRIFT, READ_ONLY,
     /// RECOVERY_REQUIRED and IN_DOUBT. The rpcs name only what they add to this.
     ///
@@ -6723,7 +7784,7 @@ pub mod graph_service_server {
     /// UNAUTHENTICATED, PERMISSION_DENIED, STORE_UNAVAILABLE, DATA_CORRUPT, NOT_IMPLEMENTED and INTERNAL, and every
     /// one that names a graph GRAPH_NOT_FOUND, STORAGE_STAMP_TOO_OLD, STORAGE_STAMP_TOO_NEW and TORN_INIT. Every
     /// rpc that takes a ReadSelector may answer BRANCH_NOT_FOUND, COMMIT_NOT_FOUND and TAG_NOT_FOUND. Every rpc that
-    /// takes WriteOptions may answer BRANCH_NOT_FOUND, BRANCH_CLOSED, HEAD_MOVED, READ_SET_CHANGED,
+    /// takes WriteOptions may answer BRANCH_NOT_FOUND, BRANCH_CLOSED, BRANCH_PROTECTED, HEAD_MOVED, READ_SET_CHANGED,
     /// EXPECTED_VERSION_MISMATCH, TOO_MUCH_CONTENTION, REQUEST_ID_REUSED, UNSUPPORTED_FEATURE, DRIFT, READ_ONLY,
     /// RECOVERY_REQUIRED and IN_DOUBT. The rpcs name only what they add to this.
     ///
