@@ -35,6 +35,8 @@ pub struct Requests {
     pub lists: u64,
     /// Deletions.
     pub deletes: u64,
+    /// Bytes read.
+    pub bytes_got: u64,
     /// Bytes written.
     pub bytes_put: u64,
     /// Bytes written below `__manifest`.
@@ -55,17 +57,30 @@ impl Requests {
             puts: self.puts - earlier.puts,
             lists: self.lists - earlier.lists,
             deletes: self.deletes - earlier.deletes,
+            bytes_got: self.bytes_got - earlier.bytes_got,
             bytes_put: self.bytes_put - earlier.bytes_put,
             manifest_bytes_put: self.manifest_bytes_put - earlier.manifest_bytes_put,
         }
     }
 }
 
-/// Holds mutating calls back until a test lets them go on, so that it decides the order in which several
-/// writers reach the store.
+/// Whether a call of this verb changes nothing.
+pub fn is_look(verb: &str) -> bool {
+    matches!(verb, "GET" | "GET-RANGES" | "HEAD" | "LIST" | "LISTDIR")
+}
+
+/// Holds calls back until a test lets them go on, so that it decides the order in which several processes
+/// change the store and look at it.
 pub trait Gate: Debug + Send + Sync {
-    /// Returns when the call may go on. The plan decides after that whether it fails.
+    /// Returns when the call may go on. The plan decides after that whether it fails. Asked about every call;
+    /// [`is_look`] tells by its verb whether it only reads.
     fn pass(&self, verb: &str, path: &str) -> BoxFuture<'static, ()>;
+}
+
+/// Dates the objects of a store whose own clock is not the test's.
+pub trait Dates: Debug + Send + Sync {
+    /// When an object was stored, in microseconds since the epoch, given what the store says.
+    fn stored_at(&self, path: &str, micros: i64) -> i64;
 }
 
 /// The counters and the planned failure of one engine's stores.
@@ -75,6 +90,7 @@ pub struct FaultPlan {
     puts: AtomicU64,
     lists: AtomicU64,
     deletes: AtomicU64,
+    bytes_got: AtomicU64,
     bytes_put: AtomicU64,
     manifest_bytes_put: AtomicU64,
     // Mutating calls left before the failure; negative means none is planned.
@@ -87,6 +103,7 @@ pub struct FaultPlan {
     died: tokio::sync::Notify,
     trace: std::sync::Mutex<Option<Vec<String>>>,
     gate: std::sync::Mutex<Option<Arc<dyn Gate>>>,
+    dates: std::sync::OnceLock<Arc<dyn Dates>>,
 }
 
 impl FaultPlan {
@@ -151,16 +168,27 @@ impl FaultPlan {
             puts: self.puts.load(Ordering::SeqCst),
             lists: self.lists.load(Ordering::SeqCst),
             deletes: self.deletes.load(Ordering::SeqCst),
+            bytes_got: self.bytes_got.load(Ordering::SeqCst),
             bytes_put: self.bytes_put.load(Ordering::SeqCst),
             manifest_bytes_put: self.manifest_bytes_put.load(Ordering::SeqCst),
         }
     }
 
-    /// Lets every mutating call wait at `gate` from now on, or at none.
+    /// Lets every call wait at `gate` from now on, or at none.
     pub fn set_gate(&self, gate: Option<Arc<dyn Gate>>) {
         if let Ok(mut slot) = self.gate.lock() {
             *slot = gate;
         }
+    }
+
+    /// Lets objects have these dates. Only the first call counts: an object is never dated twice.
+    pub fn date(&self, dates: Arc<dyn Dates>) {
+        let _ = self.dates.set(dates);
+    }
+
+    /// When an object was stored, if that is not for the store to say.
+    pub(crate) fn stored_at(&self, path: &str, micros: i64) -> Option<i64> {
+        self.dates.get().map(|dates| dates.stored_at(path, micros))
     }
 
     /// Starts recording one line per request.
@@ -205,7 +233,7 @@ impl FaultPlan {
         }
     }
 
-    /// Waits until a mutating call may go on.
+    /// Waits until a call may go on.
     pub(crate) async fn wait(&self, verb: &str, path: &str) {
         let gate = self.gate.lock().ok().and_then(|g| g.clone());
         if let Some(gate) = gate {
@@ -228,6 +256,10 @@ impl FaultPlan {
             return if self.lands.load(Ordering::SeqCst) { Ok(true) } else { Err(self.lost()) };
         }
         Ok(false)
+    }
+
+    pub(crate) fn got(&self, bytes: u64) {
+        self.bytes_got.fetch_add(bytes, Ordering::SeqCst);
     }
 
     pub(crate) fn wrote(&self, path: &str, bytes: usize) {

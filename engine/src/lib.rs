@@ -25,6 +25,7 @@ pub mod intent;
 pub mod limits;
 pub mod maintenance;
 pub mod manifest;
+pub mod merge;
 pub mod model;
 pub mod options;
 pub mod read;

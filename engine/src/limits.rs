@@ -130,6 +130,34 @@ pub const TAKE_ROWS: usize = 1_024;
 /// Rows with blobs taken by address at once: their payloads are held together.
 pub const TAKE_BLOB_ROWS: usize = 16;
 
+/// Entities of one type that may differ between two states that are compared; each takes about 100 bytes. Beyond it a
+/// comparison is refused.
+pub const MAX_DELTA_ENTRIES: usize = 20_000_000;
+
+/// Common ancestors a merge compares with, those of them included: more are a history nobody can follow.
+pub const MAX_MERGE_BASES: usize = 16;
+
+/// Tables a merge writes to at once: each waits for the store.
+pub const STAGE_PARALLELISM: usize = 8;
+
+/// Bytes of images a merge keeps between deciding and writing; the rest is read again.
+pub const MERGE_IMAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Conflicts of one merge that are listed. With more it is refused without a list.
+pub const MAX_CONFLICTS: usize = 100_000;
+
+/// Bytes of images in the conflicts of one merge.
+pub const CONFLICT_BYTES: usize = 256 * 1024 * 1024;
+
+/// Resolutions one merge takes.
+pub const MAX_RESOLUTIONS: usize = 100_000;
+
+/// Resolutions kept with a merge's commit; more are counted only.
+pub const MAX_KEPT_RESOLUTIONS: usize = 100;
+
+/// Entities whose images a comparison or a merge holds at once, on each side.
+pub const DELTA_CHUNK_ENTITIES: usize = 512;
+
 /// Bytes one chunk of an export aims at. A single longer line still travels whole.
 pub const EXPORT_CHUNK_BYTES: usize = 1024 * 1024;
 
@@ -247,3 +275,33 @@ pub const MAX_LISTED_OPERATIONS: usize = 100;
 
 /// Passes a compaction makes over one table until nothing is left to join.
 pub const MAX_COMPACTION_PASSES: usize = 8;
+
+/// How often a follower at the head of a branch looks whether another process moved it: one request each time.
+pub const FEED_POLL: Duration = Duration::from_millis(500);
+
+/// How long a follower hears nothing before it is told that nothing happened.
+pub const FEED_IDLE: Duration = Duration::from_secs(15);
+
+/// How often a waiting follower asks a store again that does not answer; with the pauses, for most of a minute.
+pub const FEED_RETRIES: u32 = 8;
+
+/// Longest pause of a waiting follower before it asks such a store again.
+pub const FEED_RETRY_MAX: Duration = Duration::from_secs(10);
+
+/// Commits that a follower looks ahead.
+pub const FEED_PAGE: usize = 256;
+
+/// Changes one message to a follower holds at most.
+pub const FEED_BATCH_ENTITIES: usize = 1_000;
+
+/// Bytes of changes after which a message to a follower is full. A single larger change still travels whole.
+pub const FEED_BATCH_BYTES: usize = 1024 * 1024;
+
+/// Bytes in a follower's cursor: room for the longest branch name.
+pub const MAX_CURSOR_BYTES: usize = 2 * 1024;
+
+/// Commits that one merge may bring in: each becomes a row of the target's manifest.
+pub const MAX_BROUGHT_IN: usize = 100_000;
+
+/// Documents of tags read at once.
+pub const TAGS_READ_AT_ONCE: usize = 16;

@@ -47,7 +47,7 @@ pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &A
     };
     branches::create(&core.store, name, &doc).await?;
     core.heads.forget(name);
-    Ok(super::list::describe(name, &doc, origin.head()))
+    Ok(super::list::describe(name, &doc, origin))
 }
 
 /// Whether the name belongs to a live branch. A deletion that stopped half-way, its lineage closed and its

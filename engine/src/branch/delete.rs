@@ -17,10 +17,10 @@ use crate::model::{Actor, WriteOptions};
 use crate::store::object_log::Put;
 use crate::txn::{Action, Core, Prepared, commit};
 
-/// Deletes branch `name`.
+/// Deletes branch `name`. `force` removes a branch whose lineage cannot be read, and overrides no protection that can.
 ///
 /// # Errors
-/// [`Reason::BranchProtected`] for main, [`Reason::BranchNotFound`], or the store's.
+/// [`Reason::BranchProtected`] for main and for a protected branch, [`Reason::BranchNotFound`], or the store's.
 pub async fn delete(core: &Arc<Core>, name: &str, force: bool, actor: &Actor) -> Result<()> {
     core.ensure_writable()?;
     if name == MAIN {
@@ -36,6 +36,7 @@ pub async fn delete(core: &Arc<Core>, name: &str, force: bool, actor: &Actor) ->
     };
     match close(core, &entry, actor).await {
         Ok(()) => {}
+        Err(e) if e.reason() == Reason::BranchProtected => return Err(protected(name)),
         Err(e) if force => {
             tracing::warn!(branch = name, error = %e, "a branch was removed without closing its lineage");
         }
@@ -53,6 +54,11 @@ pub async fn delete(core: &Arc<Core>, name: &str, force: bool, actor: &Actor) ->
             _ => Ok(()),
         },
     }
+}
+
+fn protected(name: &str) -> Error {
+    let what = format!("branch {name:?} is protected and cannot be deleted; lift its protection first");
+    Error::new(Reason::BranchProtected, what).with("branch", name)
 }
 
 /// Publishes the closing commit, unless it stands already.
@@ -92,10 +98,17 @@ impl Action for Close {
         "branch_delete"
     }
 
-    async fn prepare(&mut self, _core: &Core, view: &View) -> Result<Option<Prepared>> {
+    fn writes_directly(&self) -> bool {
+        true
+    }
+
+    async fn prepare(&mut self, _core: &Arc<Core>, view: &View) -> Result<Option<Prepared>> {
         if view.snapshot.branch.branch_id != self.branch_id {
             return Ok(None);
         }
-        Ok(Some(Prepared { extras: CommitExtras { interfaces: None, closes_branch: true }, ..Prepared::default() }))
+        Ok(Some(Prepared {
+            extras: CommitExtras { closes_branch: true, ..CommitExtras::default() },
+            ..Prepared::default()
+        }))
     }
 }

@@ -13,6 +13,7 @@ mod column;
 mod compression;
 mod conform;
 mod csv;
+mod file;
 mod ids;
 mod json_out;
 mod json_scan;
@@ -25,6 +26,7 @@ mod values;
 mod violations;
 
 pub use conform::{BatchDecoder, conform};
+pub use file::SharedFile;
 pub use json_out::write_rows;
 pub use rows::{RowChecker, check_rows};
 pub use values::{array_from_values, check_value, entity_at, value_at};
@@ -32,7 +34,6 @@ pub use violations::{Misfit, Violations};
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ pub enum Source {
     /// Bytes in order, each seen once.
     Stream(Box<dyn Read + Send>),
     /// A file. Formats that need random access read it in place.
-    File(File),
+    File(SharedFile),
 }
 
 impl Source {

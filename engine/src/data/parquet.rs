@@ -2,13 +2,10 @@
 //!
 //! The format needs random access, so a stream is first written to an unnamed temporary file.
 
-use std::fs::File;
-use std::io::{Seek, SeekFrom};
-
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::conform::BatchDecoder;
-use super::{Compression, Outlet, Source, compression, unreadable};
+use super::{Compression, Outlet, SharedFile, Source, compression, unreadable};
 use crate::error::{Error, Reason, Result};
 use crate::limits;
 use crate::model::EntityType;
@@ -20,7 +17,7 @@ use crate::model::EntityType;
 pub(super) fn read(source: Source, compression: Compression, ty: &EntityType, outlet: &mut Outlet<'_>) -> Result<()> {
     let failed = |e| unreadable("the Parquet input", e);
     let file = random_access(source, compression)?;
-    let length = file.metadata().map_err(|e| unreadable("the Parquet input", e))?.len();
+    let length = file.bytes().map_err(|e| unreadable("the Parquet input", e))?;
     let mut decoder = BatchDecoder::new(ty)?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
     decoder.check_schema(builder.schema())?;
@@ -39,14 +36,11 @@ pub(super) fn read(source: Source, compression: Compression, ty: &EntityType, ou
 }
 
 /// The input as an uncompressed file.
-fn random_access(source: Source, compression: Compression) -> Result<File> {
+fn random_access(source: Source, compression: Compression) -> Result<SharedFile> {
     let source = match (source, compression) {
         (Source::File(file), Compression::None) => return Ok(file),
-        (Source::File(mut file), Compression::Auto) => {
-            let copy = file.try_clone().map_err(|e| unreadable("the Parquet input", e))?;
-            let (found, _) = compression::sniff(Box::new(copy))?;
-            // Both handles share one position.
-            file.seek(SeekFrom::Start(0)).map_err(|e| unreadable("the Parquet input", e))?;
+        (Source::File(file), Compression::Auto) => {
+            let (found, _) = compression::sniff(Box::new(file.clone()))?;
             if found == Compression::None {
                 return Ok(file);
             }
@@ -61,6 +55,5 @@ fn random_access(source: Source, compression: Compression) -> Result<File> {
     let mut reader = compression::open(source, compression)?;
     let mut file = tempfile::tempfile().map_err(no_room)?;
     std::io::copy(&mut reader, &mut file).map_err(|e| unreadable("the Parquet input", e))?;
-    file.seek(SeekFrom::Start(0)).map_err(no_room)?;
-    Ok(file)
+    Ok(SharedFile::new(file))
 }

@@ -292,8 +292,7 @@ fn files_and_streams_of_one_type_give_the_same_rows() {
     for (format, bytes) in bytes {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
-        std::io::Seek::rewind(&mut file).unwrap();
-        let from_file = Input { source: Source::File(file), ..input(format, "", Some(ty.type_ref())) };
+        let from_file = Input { source: Source::File(SharedFile::new(file)), ..input(format, "", Some(ty.type_ref())) };
         for input in [input(format, bytes, Some(ty.type_ref())), from_file] {
             let (batches, stats) = decode_input(&schema, input).unwrap();
             assert_eq!(together(&batches), batch, "{format:?}");

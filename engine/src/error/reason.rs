@@ -27,6 +27,8 @@ pub enum Reason {
     GraphExists,
     /// A live branch has this name already.
     BranchExists,
+    /// A tag has this name already.
+    TagExists,
     /// An insert names an id that exists already.
     KeyConflict,
     /// One input names the same id twice.
@@ -87,8 +89,14 @@ pub enum Reason {
     LimitExceeded,
     /// The branch was deleted while the operation waited.
     BranchClosed,
-    /// The branch cannot be deleted.
+    /// The branch cannot be deleted, or takes no direct writes.
     BranchProtected,
+    /// The tag cannot be deleted.
+    TagProtected,
+    /// Both sides of a merge changed the same thing in different ways, or the result would break a constraint.
+    MergeConflict,
+    /// Commits that a follower has not seen are not retained any more.
+    HistoryGap,
     /// The graph was written by an older storage format.
     StorageStampTooOld,
     /// The graph was written by a newer release.
@@ -126,6 +134,7 @@ impl Reason {
         Self::RecoveryNotFound,
         Self::GraphExists,
         Self::BranchExists,
+        Self::TagExists,
         Self::KeyConflict,
         Self::DuplicateKeyInInput,
         Self::UniqueViolation,
@@ -157,6 +166,9 @@ impl Reason {
         Self::LimitExceeded,
         Self::BranchClosed,
         Self::BranchProtected,
+        Self::TagProtected,
+        Self::MergeConflict,
+        Self::HistoryGap,
         Self::StorageStampTooOld,
         Self::StorageStampTooNew,
         Self::TornInit,
@@ -184,6 +196,7 @@ impl Reason {
             Self::RecoveryNotFound => "RECOVERY_NOT_FOUND",
             Self::GraphExists => "GRAPH_EXISTS",
             Self::BranchExists => "BRANCH_EXISTS",
+            Self::TagExists => "TAG_EXISTS",
             Self::KeyConflict => "KEY_CONFLICT",
             Self::DuplicateKeyInInput => "DUPLICATE_KEY_IN_INPUT",
             Self::UniqueViolation => "UNIQUE_VIOLATION",
@@ -215,6 +228,9 @@ impl Reason {
             Self::LimitExceeded => "LIMIT_EXCEEDED",
             Self::BranchClosed => "BRANCH_CLOSED",
             Self::BranchProtected => "BRANCH_PROTECTED",
+            Self::TagProtected => "TAG_PROTECTED",
+            Self::MergeConflict => "MERGE_CONFLICT",
+            Self::HistoryGap => "HISTORY_GAP",
             Self::StorageStampTooOld => "STORAGE_STAMP_TOO_OLD",
             Self::StorageStampTooNew => "STORAGE_STAMP_TOO_NEW",
             Self::TornInit => "TORN_INIT",
@@ -240,7 +256,7 @@ impl Reason {
             | Self::TagNotFound
             | Self::EntityNotFound
             | Self::RecoveryNotFound => Kind::NotFound,
-            Self::GraphExists | Self::BranchExists | Self::KeyConflict => Kind::AlreadyExists,
+            Self::GraphExists | Self::BranchExists | Self::TagExists | Self::KeyConflict => Kind::AlreadyExists,
             Self::DuplicateKeyInInput
             | Self::UniqueViolation
             | Self::CardinalityViolation
@@ -266,6 +282,9 @@ impl Reason {
             | Self::Drift
             | Self::BranchClosed
             | Self::BranchProtected
+            | Self::TagProtected
+            | Self::MergeConflict
+            | Self::HistoryGap
             | Self::StorageStampTooOld
             | Self::StorageStampTooNew
             | Self::TornInit

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest_row::{ManifestRow, ObjectType};
 use crate::error::{Error, Reason, Result};
-use crate::model::{Actor, CommitInfo, TypeCounts, TypeRef};
+use crate::model::{Actor, CommitInfo, MergeNote, MergeOutcome, Resolution, Side, TypeCounts, TypeRef};
 
 /// The metadata of a `graph_commit` row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,67 @@ struct CommitMetadata {
     interfaces: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     closes_branch: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    merge: Option<MergeDoc>,
+    // The incarnation that is protected from now on; empty if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    protects: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    brought_in: bool,
+}
+
+/// The stored form of a [`MergeNote`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct MergeDoc {
+    outcome: String,
+    base: String,
+    source: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    branch: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    strategy: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    settled: u64,
+    // Type, id, property, side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    resolutions: Vec<(String, String, Option<String>, String)>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl MergeDoc {
+    fn of(note: &MergeNote) -> Self {
+        let side = |s: Side| s.as_str().to_string();
+        let resolution =
+            |r: &Resolution| (r.type_ref.to_string(), r.id.clone(), r.property.clone(), side(r.take));
+        Self {
+            outcome: note.outcome.as_str().to_string(),
+            base: note.base.clone(),
+            source: note.source.clone(),
+            branch: note.source_branch.clone(),
+            strategy: note.strategy.map(side),
+            settled: note.settled,
+            resolutions: note.resolutions.iter().map(resolution).collect(),
+        }
+    }
+
+    fn note(self) -> Option<MergeNote> {
+        let resolution = |(ty, id, property, side): (String, String, Option<String>, String)| {
+            Some(Resolution { type_ref: TypeRef::parse(&ty)?, id, property, take: Side::parse(&side)? })
+        };
+        Some(MergeNote {
+            outcome: MergeOutcome::parse(&self.outcome)?,
+            base: self.base,
+            source: self.source,
+            source_branch: self.branch,
+            strategy: self.strategy.map(|s| Side::parse(&s).ok_or(())).transpose().ok()?,
+            settled: self.settled,
+            resolutions: self.resolutions.into_iter().map(resolution).collect::<Option<_>>()?,
+        })
+    }
 }
 
 /// What a commit row says beyond the commit itself.
@@ -40,6 +101,11 @@ pub struct CommitExtras {
     pub interfaces: Option<Vec<String>>,
     /// Nothing may follow on the branch.
     pub closes_branch: bool,
+    /// The incarnation of the branch that is protected from now on; empty if it is not any more. `None` changes nothing.
+    pub protects: Option<String>,
+    /// The commit was made on another line and came in with a merge: it is an ancestor of what follows, but no state of
+    /// this line.
+    pub brought_in: bool,
 }
 
 /// The row of a commit.
@@ -61,6 +127,9 @@ pub fn encode(commit: &CommitInfo, extras: &CommitExtras) -> Result<ManifestRow>
         changes: commit.counts.iter().map(|c| (c.type_ref.to_string(), c.inserted, c.updated, c.deleted)).collect(),
         interfaces: extras.interfaces.clone(),
         closes_branch: extras.closes_branch,
+        merge: commit.merge.as_deref().map(MergeDoc::of),
+        protects: extras.protects.clone(),
+        brought_in: extras.brought_in,
     };
     let text =
         serde_json::to_string(&metadata).map_err(|e| Error::internal("a commit does not serialize").caused_by(e))?;
@@ -95,8 +164,15 @@ pub fn decode(row: &ManifestRow) -> Result<(CommitInfo, CommitExtras)> {
         counts,
         manifest_version: m.manifest_version,
         lance_branch: m.lance_branch,
+        merge: m.merge.map(|doc| doc.note().map(Box::new).ok_or_else(corrupt)).transpose()?,
     };
-    Ok((commit, CommitExtras { interfaces: m.interfaces, closes_branch: m.closes_branch }))
+    let extras = CommitExtras {
+        interfaces: m.interfaces,
+        closes_branch: m.closes_branch,
+        protects: m.protects,
+        brought_in: m.brought_in,
+    };
+    Ok((commit, extras))
 }
 
 /// The row that names a branch's newest commit.
@@ -139,7 +215,39 @@ mod tests {
             counts: vec![TypeCounts { type_ref: TypeRef::node("P"), inserted: 1, updated: 2, deleted: 3 }],
             manifest_version: 7,
             lance_branch: Some("L".into()),
+            merge: None,
         }
+    }
+
+    #[test]
+    fn what_a_merge_remembers_is_fixed_and_comes_back() {
+        let note = MergeNote {
+            outcome: MergeOutcome::Merged,
+            base: "B".into(),
+            source: "S".into(),
+            source_branch: "review".into(),
+            strategy: Some(Side::Target),
+            settled: 2,
+            resolutions: vec![Resolution {
+                type_ref: TypeRef::node("P"),
+                id: "x".into(),
+                property: Some("age".into()),
+                take: Side::Source,
+            }],
+        };
+        let commit = CommitInfo { merge: Some(Box::new(note)), ..sample() };
+        let extras = CommitExtras { brought_in: true, protects: Some("main".into()), ..CommitExtras::default() };
+        let row = encode(&commit, &extras).unwrap();
+        let text = row.metadata.clone().unwrap();
+        assert!(
+            text.ends_with(
+                r#""merge":{"outcome":"merged","base":"B","source":"S","branch":"review","strategy":"ours","settled":2,"resolutions":[["node:P","x","age","theirs"]]},"protects":"main","brought_in":true}"#
+            ),
+            "{text}"
+        );
+        assert_eq!(decode(&row).unwrap(), (commit, extras));
+        let wrong = ManifestRow { metadata: Some(text.replace("ours", "hours")), ..row };
+        assert_eq!(decode(&wrong).unwrap_err().reason(), Reason::DataCorrupt);
     }
 
     #[test]

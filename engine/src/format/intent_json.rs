@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::document::{self, Document};
 use super::manifest_row::ManifestRow;
 use super::paths;
-use crate::error::{Error, Reason, Result};
+use crate::error::Result;
 
 const FORMAT: u32 = 1;
 
@@ -117,40 +118,21 @@ impl IntentDoc {
 /// # Errors
 /// None in practice.
 pub fn encode(doc: &IntentDoc) -> Result<bytes::Bytes> {
-    serde_json::to_vec(doc)
-        .map(bytes::Bytes::from)
-        .map_err(|e| Error::internal("an intent does not serialize").caused_by(e))
+    document::encode(doc)
 }
 
 /// Reads the document stored under claim `name`.
 ///
 /// # Errors
-/// [`Reason::DataCorrupt`] for damage or a name that does not follow from the content,
-/// [`Reason::StorageStampTooNew`] for a later shape. The message names the file.
+/// [`crate::error::Reason::DataCorrupt`] for damage or a name that does not follow from the content,
+/// [`crate::error::Reason::StorageStampTooNew`] for a later shape. The message names the file.
 pub fn decode(name: &str, bytes: &[u8]) -> Result<IntentDoc> {
+    const THEN: &str = "; other branches are not affected, and `omnigraph verify` shows what it blocks";
     let file = paths::intent(name);
-    let refuse = |reason, what: &str| {
-        Error::new(
-            reason,
-            format!(
-                "the intent {file} {what}; other branches are not affected, and `omnigraph verify` shows what it blocks"
-            ),
-        )
-        .with("file", file.clone())
-    };
-    #[derive(Deserialize)]
-    struct Shape {
-        format: u32,
-    }
-    let shape: Shape =
-        serde_json::from_slice(bytes).map_err(|e| refuse(Reason::DataCorrupt, "is unreadable").caused_by(e))?;
-    if shape.format != FORMAT {
-        return Err(refuse(Reason::StorageStampTooNew, "was written by a newer release: upgrade omnigraph first"));
-    }
-    let doc: IntentDoc =
-        serde_json::from_slice(bytes).map_err(|e| refuse(Reason::DataCorrupt, "is unreadable").caused_by(e))?;
+    let document = Document { what: "the intent", file: &file, damaged: THEN, later: THEN };
+    let doc: IntentDoc = document.decode(bytes, FORMAT)?;
     if doc.claim_id() != name {
-        return Err(refuse(Reason::DataCorrupt, "does not belong under its name"));
+        return Err(document.corrupt("does not belong under its name"));
     }
     Ok(doc)
 }
@@ -182,6 +164,7 @@ pub(crate) fn sample() -> IntentDoc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Reason;
 
     #[test]
     fn the_stored_text_is_fixed_and_its_name_follows_from_it() {

@@ -3,6 +3,7 @@
 
 pub mod arrow;
 pub mod commit_row;
+mod document;
 pub mod intent_json;
 pub mod manifest_row;
 pub mod paths;
@@ -12,4 +13,5 @@ pub mod ref_json;
 pub mod retention_json;
 pub mod snapshot_json;
 pub mod stamp;
+pub mod tag_json;
 pub mod type_json;

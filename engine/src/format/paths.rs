@@ -15,6 +15,8 @@ pub const INTENTS: &str = "__recovery";
 pub const REFS: &str = "_refs";
 /// The folder of branch documents.
 pub const BRANCHES: &str = "_refs/branches";
+/// The folder of tag documents.
+pub const TAGS: &str = "_refs/tags";
 /// The folder of the documents that say what running reads hold.
 pub const READERS: &str = "_refs/readers";
 /// The marker a cleanup moves before it removes anything.
@@ -45,10 +47,19 @@ pub fn probe(unique: &str) -> String {
 
 /// The document of a branch.
 pub fn branch(name: &str) -> String {
+    named(BRANCHES, name)
+}
+
+/// The document of a tag.
+pub fn tag(name: &str) -> String {
+    named(TAGS, name)
+}
+
+fn named(folder: &str, name: &str) -> String {
     // A name of dots alone would mean another folder.
     let encoded = utf8_percent_encode(name, NAME).to_string();
     let safe = if encoded.bytes().all(|b| b == b'.') { encoded.replace('.', "%2E") } else { encoded };
-    format!("{BRANCHES}/{safe}.json")
+    format!("{folder}/{safe}.json")
 }
 
 /// The document of a reader's lease.
@@ -58,6 +69,15 @@ pub fn reader(lease: &str) -> String {
 
 /// The branch a document below [`BRANCHES`] is about; `None` if it is no branch document.
 pub fn branch_of(file: &str) -> Option<String> {
+    name_of(file)
+}
+
+/// The tag a document below [`TAGS`] is about; `None` if it is no tag document.
+pub fn tag_of(file: &str) -> Option<String> {
+    name_of(file)
+}
+
+fn name_of(file: &str) -> Option<String> {
     let encoded = file.strip_suffix(".json")?;
     percent_decode_str(encoded).decode_utf8().ok().map(|n| n.into_owned())
 }
@@ -80,10 +100,14 @@ mod tests {
     #[test]
     fn names_round_trip_and_never_leave_their_folder() {
         for name in ["main", "review/1", "a b", "50%", "..", ".", "ünï", "a.json", "x%2Fy", "CON"] {
-            let path = branch(name);
-            let file = path.strip_prefix("_refs/branches/").unwrap();
-            assert!(!file.contains('/'), "{path}");
-            assert_eq!(branch_of(file).as_deref(), Some(name));
+            for (path, folder, back) in [
+                (branch(name), "_refs/branches/", branch_of as fn(&str) -> Option<String>),
+                (tag(name), "_refs/tags/", tag_of),
+            ] {
+                let file = path.strip_prefix(folder).unwrap();
+                assert!(!file.contains('/'), "{path}");
+                assert_eq!(back(file).as_deref(), Some(name));
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Reason, Result};
+use super::document::{self, Document};
+use crate::error::Result;
 
 const FORMAT: u32 = 1;
 
@@ -54,46 +55,29 @@ impl ReaderDoc {
 /// # Errors
 /// None in practice.
 pub fn encode(doc: &ReaderDoc) -> Result<bytes::Bytes> {
-    serde_json::to_vec(doc)
-        .map(bytes::Bytes::from)
-        .map_err(|e| Error::internal("a reader's lease does not serialize").caused_by(e))
+    document::encode(doc)
 }
 
 /// Reads the document stored as `file`.
 ///
 /// # Errors
-/// [`Reason::DataCorrupt`] for damage, [`Reason::StorageStampTooNew`] for a later shape. The message names the
-/// file.
+/// [`crate::error::Reason::DataCorrupt`] for damage, [`crate::error::Reason::StorageStampTooNew`] for a later shape.
+/// The message names the file.
 pub fn decode(file: &str, bytes: &[u8]) -> Result<ReaderDoc> {
-    let corrupt = |e: serde_json::Error| {
-        Error::new(
-            Reason::DataCorrupt,
-            format!(
-                "the reader's lease {file} is unreadable, so what it holds is not known; once no process that may \
-                 have written it runs any more, remove the file"
-            ),
-        )
-        .with("file", file)
-        .caused_by(e)
+    let document = Document {
+        what: "the reader's lease",
+        file,
+        damaged: ", so what it holds is not known; once no process that may have written it runs any more, remove the \
+                  file",
+        later: "",
     };
-    #[derive(Deserialize)]
-    struct Shape {
-        format: u32,
-    }
-    let shape: Shape = serde_json::from_slice(bytes).map_err(corrupt)?;
-    if shape.format != FORMAT {
-        return Err(Error::new(
-            Reason::StorageStampTooNew,
-            format!("the reader's lease {file} was written by a newer release: upgrade omnigraph first"),
-        )
-        .with("file", file));
-    }
-    serde_json::from_slice(bytes).map_err(corrupt)
+    document.decode(bytes, FORMAT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Reason;
 
     #[test]
     fn the_stored_text_is_fixed_and_damage_is_told_from_a_later_shape() {

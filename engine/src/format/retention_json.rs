@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::document::{self, Document};
 use super::paths;
-use crate::error::{Error, Reason, Result};
+use crate::error::Result;
 
 const FORMAT: u32 = 1;
 
@@ -32,44 +33,28 @@ impl RetentionDoc {
 /// # Errors
 /// None in practice.
 pub fn encode(doc: &RetentionDoc) -> Result<bytes::Bytes> {
-    serde_json::to_vec(doc)
-        .map(bytes::Bytes::from)
-        .map_err(|e| Error::internal("a retention marker does not serialize").caused_by(e))
+    document::encode(doc)
 }
 
 /// Reads the marker.
 ///
 /// # Errors
-/// [`Reason::DataCorrupt`] for damage, [`Reason::StorageStampTooNew`] for a later shape. The message names the
-/// file.
+/// [`crate::error::Reason::DataCorrupt`] for damage, [`crate::error::Reason::StorageStampTooNew`] for a later shape.
+/// The message names the file.
 pub fn decode(bytes: &[u8]) -> Result<RetentionDoc> {
-    let file = paths::RETENTION;
-    let corrupt = |e: serde_json::Error| {
-        Error::new(
-            Reason::DataCorrupt,
-            format!("the retention marker {file} is unreadable; make sure that no cleanup runs, then remove the file"),
-        )
-        .with("file", file)
-        .caused_by(e)
+    let document = Document {
+        what: "the retention marker",
+        file: paths::RETENTION,
+        damaged: "; make sure that no cleanup runs, then remove the file",
+        later: "",
     };
-    #[derive(Deserialize)]
-    struct Shape {
-        format: u32,
-    }
-    let shape: Shape = serde_json::from_slice(bytes).map_err(corrupt)?;
-    if shape.format != FORMAT {
-        return Err(Error::new(
-            Reason::StorageStampTooNew,
-            format!("the retention marker {file} was written by a newer release: upgrade omnigraph first"),
-        )
-        .with("file", file));
-    }
-    serde_json::from_slice(bytes).map_err(corrupt)
+    document.decode(bytes, FORMAT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Reason;
 
     #[test]
     fn the_stored_text_is_fixed_and_damage_is_told_from_a_later_shape() {

@@ -33,6 +33,9 @@ pub struct SnapshotDoc {
     /// Whether the branch was deleted with this commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
+    /// The incarnation of the branch that takes no direct writes; a fork of it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected: Option<String>,
     /// Every type.
     pub tables: Vec<TableDoc>,
     /// Interface declarations.
@@ -107,7 +110,7 @@ pub fn decode(value: &str) -> Result<SnapshotDoc> {
 impl SnapshotDoc {
     /// A snapshot of the current shape.
     pub fn new(commit: String, tables: Vec<TableDoc>, interfaces: Vec<String>) -> Self {
-        Self { format: FORMAT, commit, closed: false, tables, interfaces }
+        Self { format: FORMAT, commit, closed: false, protected: None, tables, interfaces }
     }
 }
 

@@ -42,10 +42,11 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
         counts: Vec::new(),
         manifest_version: 1,
         lance_branch: None,
+        merge: None,
     };
     let mut rows = schema.types.iter().map(table_row).collect::<Result<Vec<_>>>()?;
     let interfaces = schema.interfaces.iter().map(type_json::encode_interface).collect();
-    rows.push(commit_row::encode(&commit, &CommitExtras { interfaces: Some(interfaces), closes_branch: false })?);
+    rows.push(commit_row::encode(&commit, &CommitExtras { interfaces: Some(interfaces), ..CommitExtras::default() })?);
     let failure = match publish::create(&core.store, &rows).await {
         Ok(Published::Landed(view)) => {
             let (line, _) = core.heads.head(&commit.branch).await?;

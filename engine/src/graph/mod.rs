@@ -13,15 +13,19 @@ use crate::branch;
 use crate::error::Result;
 use crate::format::recovery_row::RecoveryRow;
 use crate::history;
+use crate::history::diff::Diff;
 use crate::maintenance::cleanup::{self, CleanupOptions, CleanupReport};
 use crate::maintenance::index_status;
 use crate::maintenance::optimize::{self, OptimizeReport};
+use crate::maintenance::progress::{Nobody, Observer};
 use crate::maintenance::repair::{self, RepairOptions, RepairReport};
 use crate::maintenance::stats::{self, GraphStats, StatsOptions};
 use crate::maintenance::verify::{self, VerifyReport};
 use crate::manifest::Snapshot;
+use crate::merge;
 use crate::model::{
-    Actor, BranchInfo, Change, CommitInfo, Entity, IndexStatus, LoadMode, Predicate, ReadSelector, Receipt, TypeRef,
+    Actor, BranchInfo, Change, CommitInfo, DiffFilter, Entity, FeedMessage, IndexStatus, LoadMode, MergeHow,
+    MergePreview, MergeRequest, MergeResult, Predicate, ReadSelector, Receipt, TagInfo, TypeRef, WatchRequest,
     WriteOptions,
 };
 use crate::read;
@@ -37,16 +41,24 @@ use crate::write::load::LoadSource;
 #[derive(Clone, Debug)]
 pub struct Graph {
     core: Arc<Core>,
+    observer: Arc<dyn Observer>,
 }
 
 impl Graph {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        Self { core }
+        Self { core, observer: Arc::new(Nobody) }
     }
 
     /// The canonical address of the graph.
     pub fn root(&self) -> &str {
         self.core.store.root().uri()
+    }
+
+    /// The same graph, by a handle whose maintenance operations ([`Graph::optimize`], [`Graph::repair`],
+    /// [`Graph::cleanup`], [`Graph::verify`]) tell this observer how far they are. Other handles tell it nothing.
+    #[must_use]
+    pub fn observed(&self, observer: Arc<dyn Observer>) -> Self {
+        Self { core: self.core.clone(), observer }
     }
 
     /// Fixes one state of the graph to read. Everything read through it is of one moment.
@@ -139,6 +151,137 @@ impl Graph {
         history::log::page(&self.core, branch, before, limit).await
     }
 
+    /// Up to `limit` ancestors of a branch's head, the head and what merges brought in included, newest first by id,
+    /// older than `before`. A commit never comes before a descendant.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::BranchNotFound`]; the store's.
+    pub async fn ancestors(&self, branch: &str, before: Option<&str>, limit: usize) -> Result<Vec<CommitInfo>> {
+        history::log::ancestors(&self.core, branch, before, limit).await
+    }
+
+    /// Sets or lifts a branch's protection, as a commit of the branch. A protected branch cannot be deleted and takes
+    /// no direct writes: merges, and maintenance, go on.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::BranchNotFound`]; the store's.
+    pub async fn protect_branch(&self, name: &str, protected: bool, actor: &Actor) -> Result<BranchInfo> {
+        branch::protect::protect(&self.core, name, protected, actor).await
+    }
+
+    /// What differs between two states, entity by entity, ordered by kind, type and id. Cost follows what differs,
+    /// not what the tables hold; only what a reader can see counts.
+    ///
+    /// # Errors
+    /// A selector's; [`crate::error::Reason::TypeNotFound`] for a type that neither state declares; the store's.
+    pub async fn diff(&self, before: &ReadSelector, after: &ReadSelector, filter: &DiffFilter) -> Result<Diff> {
+        history::diff::between(&self.core, before, after, filter).await
+    }
+
+    /// What a commit changed: its difference from its first parent, or from an empty graph if it has none.
+    ///
+    /// # Errors
+    /// As [`Graph::diff`].
+    pub async fn changes_of(&self, commit: &str, filter: &DiffFilter) -> Result<Diff> {
+        history::diff::of_commit(&self.core, commit, filter).await
+    }
+
+    /// Follows a branch: every commit of its chain of first parents with what it changed, oldest first, each
+    /// complete, at least once. Ends with an error when the branch is deleted.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::BranchNotFound`], [`crate::error::Reason::InvalidPageToken`] for a cursor of another
+    /// graph, branch incarnation or filter, [`crate::error::Reason::HistoryGap`] if commits in between are not
+    /// retained; the store's.
+    pub async fn watch(&self, request: &WatchRequest) -> Result<BoxStream<'static, Result<FeedMessage>>> {
+        history::feed::watch(&self.core, request).await
+    }
+
+    /// Names a commit, for ever. A tag keeps its commit from being cleaned up.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::InvalidName`], [`crate::error::Reason::TagExists`], or the selector's.
+    pub async fn create_tag(&self, name: &str, at: &ReadSelector, message: &str, actor: &Actor) -> Result<TagInfo> {
+        history::tags::create(&self.core, name, at, message, actor).await
+    }
+
+    /// A tag.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::TagNotFound`].
+    pub async fn tag(&self, name: &str) -> Result<TagInfo> {
+        history::tags::get(&self.core, name).await
+    }
+
+    /// Every tag by name.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn tags(&self) -> Result<Vec<TagInfo>> {
+        history::tags::list(&self.core).await
+    }
+
+    /// Sets or lifts a tag's protection against deletion.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::TagNotFound`]; the store's.
+    pub async fn protect_tag(&self, name: &str, protected: bool) -> Result<TagInfo> {
+        history::tags::protect(&self.core, name, protected).await
+    }
+
+    /// Deletes a tag; its commit stays for as long as anything else keeps it. The name can be used again at once.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::TagNotFound`], [`crate::error::Reason::TagProtected`]; the store's.
+    pub async fn delete_tag(&self, name: &str) -> Result<TagInfo> {
+        history::tags::delete(&self.core, name).await
+    }
+
+    /// Brings into the branch that the options name, as one commit with two parents, what another branch changed since
+    /// they parted. All or nothing; the whole result obeys all constraints. Cost follows what both sides changed.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::MergeConflict`] with what stands against it, and nothing changed;
+    /// [`crate::error::Reason::HeadMoved`]; [`crate::error::Reason::CommitNotFound`] if the base is not retained; see
+    /// [`crate::txn`] for conflicts with other writers and store failures.
+    pub async fn merge(&self, request: &MergeRequest, options: &WriteOptions) -> Result<MergeResult> {
+        merge::merge(&self.core, request, options).await
+    }
+
+    /// What [`Graph::merge`] would do with the heads as they are. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`Graph::merge`], but conflicts are in the answer.
+    pub async fn preview_merge(&self, source: &str, target: &str, how: &MergeHow) -> Result<MergePreview> {
+        merge::preview(&self.core, source, target, how).await
+    }
+
+    /// Takes back, as a new commit on the branch that the options name, what a commit changed against its first
+    /// parent. What was changed again since is a conflict.
+    ///
+    /// # Errors
+    /// As [`Graph::merge`].
+    pub async fn revert(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<MergeResult> {
+        merge::revert(&self.core, commit, how, options).await
+    }
+
+    /// Makes again, as a new commit on the branch that the options name, what a commit changed against its first
+    /// parent.
+    ///
+    /// # Errors
+    /// As [`Graph::merge`].
+    pub async fn cherry_pick(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<MergeResult> {
+        merge::cherry_pick(&self.core, commit, how, options).await
+    }
+
+    /// Makes the branch that the options name show what another state shows, as a new commit.
+    ///
+    /// # Errors
+    /// The selector's, and those of every write.
+    pub async fn restore(&self, to: &ReadSelector, options: &WriteOptions) -> Result<MergeResult> {
+        merge::restore(&self.core, to, options).await
+    }
+
     /// Splits a scan into parts that can be read in parallel, by this or another process.
     ///
     /// # Errors
@@ -225,7 +368,7 @@ impl Graph {
     /// [`crate::error::Reason::BranchNotFound`], [`crate::error::Reason::RecoveryRequired`] if an interrupted
     /// operation of the branch cannot be decided; the store's.
     pub async fn optimize(&self, branch: &str, concurrency: usize) -> Result<OptimizeReport> {
-        optimize::optimize(&self.core, branch, concurrency).await
+        optimize::optimize(&self.core, branch, concurrency, &self.observer).await
     }
 
     /// Classifies what stands above the published versions of a branch's tables and, if confirmed, settles it: what
@@ -236,7 +379,7 @@ impl Graph {
     /// [`crate::error::Reason::BranchNotFound`], [`crate::error::Reason::RecoveryRequired`] if an operation on the
     /// branch is not decided; the store's. What concerns one table is in the report.
     pub async fn repair(&self, branch: &str, options: RepairOptions) -> Result<RepairReport> {
-        repair::repair(&self.core, branch, options).await
+        repair::repair(&self.core, branch, options, self.observer.as_ref()).await
     }
 
     /// How far every index is that the schema of a snapshot asks for, by type.
@@ -266,7 +409,7 @@ impl Graph {
     /// [`crate::error::Reason::RecoveryRequired`], [`crate::error::Reason::Drift`], a branch that cannot be read; the
     /// store's. What fails later is in the report.
     pub async fn cleanup(&self, options: &CleanupOptions) -> Result<CleanupReport> {
-        cleanup::cleanup(&self.core, options).await
+        cleanup::cleanup(&self.core, options, self.observer.as_ref()).await
     }
 
     /// Every operation that was ever recovered, oldest first.
@@ -282,6 +425,6 @@ impl Graph {
     /// # Errors
     /// The store's. What is wrong with the graph is in the report.
     pub async fn verify(&self) -> Result<VerifyReport> {
-        verify::verify(&self.core).await
+        verify::verify(&self.core, self.observer.as_ref()).await
     }
 }

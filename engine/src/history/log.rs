@@ -1,15 +1,17 @@
 //! Looking commits up.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::error::{Error, Reason, Result};
 use crate::limits;
-use crate::manifest::branches;
+use crate::manifest::heads::Line;
+use crate::manifest::{branches, resolve, tags};
 use crate::model::CommitInfo;
 use crate::model::branch::MAIN;
 use crate::txn::Core;
 
-/// A commit by id. Main is asked first, then the other live branches.
+/// A commit by id. Main is asked first, then the other live branches, then what tags name.
 ///
 /// # Errors
 /// [`Reason::InvalidArgument`] for a text that is no commit id, [`Reason::CommitNotFound`], the store's.
@@ -17,7 +19,8 @@ pub async fn commit(core: &Arc<Core>, id: &str) -> Result<CommitInfo> {
     find(core, id).await?.map(|found| found.1).ok_or_else(|| not_found(id))
 }
 
-/// A commit by id with the name of a live branch whose lineage holds it.
+/// A commit by id with the name of a branch whose lineage holds it: a live one, or else one that is deleted, of which
+/// a tag keeps a state that descends from the commit.
 ///
 /// # Errors
 /// [`Reason::InvalidArgument`] for a text that is no commit id; the store's.
@@ -26,13 +29,41 @@ pub async fn find(core: &Arc<Core>, id: &str) -> Result<Option<(String, CommitIn
     if let Some(found) = on(core, MAIN, id).await? {
         return Ok(Some((MAIN.to_string(), found)));
     }
+    let mut searched = HashSet::from([None]);
     for entry in branches::list(&core.store).await? {
         match on(core, &entry.name, id).await {
             Ok(Some(found)) => return Ok(Some((entry.name, found))),
-            Ok(None) => {}
+            Ok(None) => {
+                searched.insert(Some(entry.doc.lance_branch));
+            }
             Err(e) if e.reason() == Reason::BranchNotFound => {}
             Err(e) => return Err(e),
         }
+    }
+    under_tags(core, id, searched).await
+}
+
+/// A commit that no live branch leads to. One look at each line of the manifest on which something is tagged, at the
+/// newest such state that is there.
+async fn under_tags(
+    core: &Arc<Core>,
+    id: &str,
+    mut searched: HashSet<Option<String>>,
+) -> Result<Option<(String, CommitInfo)>> {
+    let mut tagged = tags::list(&core.store).await?;
+    // What a commit descends from has a smaller id.
+    tagged.retain(|tag| tag.doc.commit.as_str() >= id);
+    tagged.sort_by_key(|tag| std::cmp::Reverse(tag.doc.manifest_version));
+    for tag in tagged {
+        if searched.contains(&tag.doc.lance_branch) {
+            continue;
+        }
+        let Some(view) = resolve::at(&core.store, &tag.identity(), tag.doc.manifest_version).await? else { continue };
+        let line = Line::detached(core.store.clone(), tag.identity());
+        if let Some(found) = line.with_lineage(&view, |l| l.get(id)).await? {
+            return Ok(Some((tag.doc.branch, found.as_ref().clone())));
+        }
+        searched.insert(tag.doc.lance_branch);
     }
     Ok(None)
 }
@@ -42,11 +73,11 @@ async fn on(core: &Arc<Core>, branch: &str, id: &str) -> Result<Option<CommitInf
     Ok(line.with_lineage(&view, |l| l.get(id)).await?.map(|c| c.as_ref().clone()))
 }
 
-/// The error for a commit that is not in any live lineage.
+/// The error for a commit that no live branch and no tag leads to.
 pub fn not_found(id: &str) -> Error {
     Error::new(
         Reason::CommitNotFound,
-        format!("no live branch holds commit {id}; `commit list` shows those that exist"),
+        format!("neither a live branch nor a tag holds commit {id}; `commit list` shows those that exist"),
     )
     .with("commit_id", id)
 }
@@ -78,5 +109,16 @@ pub async fn page(core: &Arc<Core>, branch: &str, before: Option<&str>, limit: u
     let (line, view) = core.heads.head(branch).await?;
     let limit = limit.min(limits::MAX_PAGE_SIZE);
     let page = line.with_lineage(&view, |l| l.page(before, limit)).await?;
+    Ok(page.into_iter().map(|c| c.as_ref().clone()).collect())
+}
+
+/// One page of the ancestors of a branch's head, newest first by id, those that merges brought in among them.
+///
+/// # Errors
+/// [`Reason::BranchNotFound`]; the store's.
+pub async fn ancestors(core: &Arc<Core>, branch: &str, before: Option<&str>, limit: usize) -> Result<Vec<CommitInfo>> {
+    let (line, view) = core.heads.head(branch).await?;
+    let limit = limit.min(limits::MAX_PAGE_SIZE);
+    let page = line.with_lineage(&view, |l| l.ancestors(before, limit)).await?;
     Ok(page.into_iter().map(|c| c.as_ref().clone()).collect())
 }

@@ -11,6 +11,7 @@ mod guard;
 mod log;
 mod look;
 mod orphans;
+mod pins;
 mod plan;
 mod rows;
 mod run;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::progress::Observer;
 use super::retention::Policy;
 use crate::error::{Error, Reason, Result};
 use crate::intent::retention as marker;
@@ -134,14 +136,15 @@ pub struct Reclaimed {
 }
 
 /// Removes what the policy lets go on every live branch, and what nothing refers to, or says what it would remove.
-/// Recovers interrupted operations first. A second run right after finds nothing to do.
+/// Recovers interrupted operations first. A second run right after finds nothing to do. Once it begins to remove, or to
+/// find out what that would free, the observer is told of the manifest, every dataset of a table, and the recovery log.
 ///
 /// # Errors
 /// With nothing removed: [`Reason::InvalidArgument`] for a policy that says nothing, [`Reason::RecoveryRequired`]
 /// naming an operation that is not decided, [`Reason::Drift`] naming a table, [`Reason::DataCorrupt`] naming a branch
-/// that cannot be read, [`Reason::TooMuchContention`] if branches keep being made; the store's. What fails later is in
-/// the report.
-pub async fn cleanup(core: &Arc<Core>, options: &CleanupOptions) -> Result<CleanupReport> {
+/// or tag that cannot be read, [`Reason::TooMuchContention`] if branches or tags keep being made; the store's. What
+/// fails later is in the report.
+pub async fn cleanup(core: &Arc<Core>, options: &CleanupOptions, observer: &dyn Observer) -> Result<CleanupReport> {
     core.ensure_writable()?;
     let concurrency = options.concurrency.max(1);
     let policy = options.policy()?;
@@ -150,7 +153,7 @@ pub async fn cleanup(core: &Arc<Core>, options: &CleanupOptions) -> Result<Clean
     let first = looker.plan().await?;
     guard::ensure_no_drift(core, &first.look.views, concurrency).await?;
     if !options.confirm {
-        return Ok(run::carry_out(core, first, concurrency, false).await);
+        return Ok(run::carry_out(core, first, concurrency, false, observer).await);
     }
     let now = core.now();
     let cutoff = now.saturating_sub(orphans::micros(limits::RETENTION_GRACE));
@@ -160,15 +163,15 @@ pub async fn cleanup(core: &Arc<Core>, options: &CleanupOptions) -> Result<Clean
     let mut earlier = first;
     for _ in 0..limits::MAX_CLEANUP_LOOKS {
         let plan = looker.plan_again(&earlier).await?;
-        if !look::branches_were_made(core, &plan.look).await? {
-            return Ok(run::carry_out(core, plan, concurrency, true).await);
+        if !look::refs_were_made(core, &plan.look).await? {
+            return Ok(run::carry_out(core, plan, concurrency, true, observer).await);
         }
         earlier = plan;
     }
     Err(Error::new(
         Reason::TooMuchContention,
         format!(
-            "branches were made during each of {} looks at the graph; nothing was removed, try again",
+            "branches or tags were made during each of {} looks at the graph; nothing was removed, try again",
             limits::MAX_CLEANUP_LOOKS
         ),
     ))

@@ -3,6 +3,7 @@
 pub mod cleanup;
 pub mod index_status;
 pub mod optimize;
+pub mod progress;
 mod recovered;
 pub mod repair;
 pub mod retention;

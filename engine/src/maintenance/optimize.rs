@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::{StreamExt, TryStreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt};
 
+use super::progress::{OWN_TABLES, Observer};
 use super::recovered;
 use crate::error::{Error, Reason, Result};
 use crate::format::paths;
@@ -92,17 +93,23 @@ pub struct OptimizeReport {
 }
 
 /// Compacts every table that `branch` has written. Recovers interrupted operations first. At most
-/// `concurrency` tables are rewritten at once.
+/// `concurrency` tables are rewritten at once. The observer is told of every table in the report, and of the recovery
+/// log if there is none, too.
 ///
 /// # Errors
 /// [`Reason::BranchNotFound`], [`Reason::RecoveryRequired`] if an interrupted operation of the branch cannot be
 /// decided, or the store's.
-pub async fn optimize(core: &Arc<Core>, branch: &str, concurrency: usize) -> Result<OptimizeReport> {
+pub async fn optimize(
+    core: &Arc<Core>,
+    branch: &str,
+    concurrency: usize,
+    observer: &Arc<dyn Observer>,
+) -> Result<OptimizeReport> {
     core.ensure_writable()?;
     sweep::sweep(core).await?;
     let (_, view) = core.heads.head(branch).await?;
     recovered::ensure_recovered(core, &view, "nothing was optimized").await?;
-    let mut action = Optimize::new(core, &view, concurrency.max(1)).await?;
+    let mut action = Optimize::new(core, &view, concurrency.max(1), observer.clone()).await?;
     let options = WriteOptions {
         branch: branch.to_string(),
         message: "compacted tables and updated indexes".to_string(),
@@ -115,7 +122,10 @@ pub async fn optimize(core: &Arc<Core>, branch: &str, concurrency: usize) -> Res
     };
     let mut tables = action.conclude(core, branch, committed.is_some()).await?;
     tables.push(manifest_stats(core, branch).await?);
+    observer.table_done(paths::MANIFEST);
+    observer.table_begun(paths::RECOVERIES);
     tables.extend(compact_log(core).await?);
+    observer.table_done(paths::RECOVERIES);
     Ok(OptimizeReport { branch: branch.to_string(), commit: committed, tables })
 }
 
@@ -174,6 +184,9 @@ async fn compact_log(core: &Core) -> Result<Option<TableStats>> {
 
 struct Optimize {
     concurrency: usize,
+    observer: Arc<dyn Observer>,
+    // The types that the observer was told of: it is told once, however often a table is worked on.
+    told: BTreeSet<TypeRef>,
     stats: BTreeMap<TypeRef, TableStats>,
     done: BTreeMap<TypeRef, Rewritten>,
     // The types the last preparation has something to commit for.
@@ -190,13 +203,27 @@ struct Rewritten {
 
 impl Optimize {
     /// Looks at every table once, before anything is written.
-    async fn new(core: &Core, view: &View, concurrency: usize) -> Result<Self> {
+    async fn new(core: &Core, view: &View, concurrency: usize, observer: Arc<dyn Observer>) -> Result<Self> {
+        observer.tables(view.snapshot.pins().count() + OWN_TABLES);
         let stats = futures::stream::iter(view.snapshot.pins().cloned().collect::<Vec<_>>())
             .map(|pin| async move { Ok::<_, Error>((pin.type_ref.clone(), look_at(core, view, &pin).await?)) })
             .buffer_unordered(concurrency)
             .try_collect()
             .await?;
-        Ok(Self { concurrency, stats, done: BTreeMap::new(), effective: BTreeSet::new() })
+        let (done, told, effective) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut action = Self { concurrency, observer, told, stats, done, effective };
+        let wanted: BTreeSet<TypeRef> = action.wanted(view).into_iter().map(|pin| pin.type_ref).collect();
+        action.tell_all_but(&wanted);
+        Ok(action)
+    }
+
+    /// Says that all tables but these are done, as far as that was not said before.
+    fn tell_all_but(&mut self, these: &BTreeSet<TypeRef>) {
+        for type_ref in self.stats.keys().filter(|type_ref| !these.contains(*type_ref)) {
+            if self.told.insert(type_ref.clone()) {
+                self.observer.table_done(&type_ref.to_string());
+            }
+        }
     }
 
     /// The pins that are worth a look, given what is known of them.
@@ -238,7 +265,8 @@ impl Optimize {
     }
 
     /// The statistics, with the versions that stand now.
-    async fn conclude(self, core: &Arc<Core>, branch: &str, committed: bool) -> Result<Vec<TableStats>> {
+    async fn conclude(mut self, core: &Arc<Core>, branch: &str, committed: bool) -> Result<Vec<TableStats>> {
+        self.tell_all_but(&BTreeSet::new());
         let view = core.heads.head(branch).await?.1;
         let mut out = Vec::with_capacity(self.stats.len());
         for (type_ref, mut stats) in self.stats {
@@ -274,21 +302,29 @@ impl Action for Optimize {
         Some(Actor::maintenance())
     }
 
-    async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
+    async fn prepare(&mut self, core: &Arc<Core>, view: &View) -> Result<Option<Prepared>> {
         let _held = core.readers.hold(&view.snapshot);
         let mut work = Vec::new();
         for pin in self.wanted(view) {
             let known = self.done.remove(&pin.type_ref).unwrap_or_default();
-            work.push((pin, known));
+            let observer = self.told.insert(pin.type_ref.clone()).then(|| self.observer.clone());
+            work.push((pin, known, observer));
         }
-        let rewritten: Vec<(TypeRef, Rewritten, Option<Effect>)> = futures::stream::iter(work)
-            .map(|(pin, known)| async move {
-                let (known, effect) = Self::rewrite(core, view, &pin, known).await?;
-                Ok::<_, Error>((pin.type_ref, known, effect))
-            })
-            .buffer_unordered(self.concurrency)
-            .try_collect()
-            .await?;
+        let rewrite = async |(pin, known, observer): (TablePin, Rewritten, Option<Arc<dyn Observer>>)| {
+            let key = pin.type_ref.to_string();
+            if let Some(observer) = &observer {
+                observer.table_begun(&key);
+            }
+            let (known, effect) = Self::rewrite(core, view, &pin, known).await?;
+            if let Some(observer) = &observer {
+                observer.table_done(&key);
+            }
+            Ok::<_, Error>((pin.type_ref, known, effect))
+        };
+        // Boxed one by one: a closure in the stream would have to be good for any lifetime.
+        let work: Vec<_> = work.into_iter().map(|one| rewrite(one).boxed()).collect();
+        let rewritten: Vec<(TypeRef, Rewritten, Option<Effect>)> =
+            futures::stream::iter(work).buffer_unordered(self.concurrency).try_collect().await?;
         let mut prepared = Prepared::default();
         self.effective.clear();
         for (type_ref, known, effect) in rewritten {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use super::progress::{Nobody, Observer};
 use super::recovered;
 use crate::error::Result;
 use crate::limits;
@@ -127,18 +128,23 @@ impl RepairReport {
 ///
 /// The commit that publishes only verified maintenance keeps the content: no strict or conditional write fails for it.
 /// One that publishes anything else counts as a change of the graph. What others append while the repair looks stays
-/// drift for the next one.
+/// drift for the next one. The observer is told of the look at every table, which is where the time goes.
 ///
 /// # Errors
 /// With nothing published: [`crate::error::Reason::BranchNotFound`], [`crate::error::Reason::RecoveryRequired`] if an
 /// operation on the branch is not decided, [`crate::error::Reason::ReadOnly`] for a confirmed repair of a graph that
 /// was opened for reading; the store's. What concerns one table is in the report.
-pub async fn repair(core: &Arc<Core>, branch: &str, options: RepairOptions) -> Result<RepairReport> {
+pub async fn repair(
+    core: &Arc<Core>,
+    branch: &str,
+    options: RepairOptions,
+    observer: &dyn Observer,
+) -> Result<RepairReport> {
     if options.confirm {
         core.ensure_writable()?;
     }
     recovered::settle(core, branch, "nothing was repaired").await?;
-    let (line, mut tables) = look_at_head(core, branch).await?;
+    let (line, mut tables) = look_at_head(core, branch, observer).await?;
     let (mut done, mut committed) = (BTreeSet::new(), None);
     if options.confirm {
         put_back(core, &line, &mut tables, &mut done).await;
@@ -171,9 +177,14 @@ fn row(looked: Looked, options: RepairOptions, done: &BTreeSet<TypeRef>) -> Tabl
 
 /// Every table of the branch. One that a writer published between the look at the head and the look at the table is
 /// looked at again: its version seemed to be nobody's.
-async fn look_at_head(core: &Arc<Core>, branch: &str) -> Result<(Arc<Line>, BTreeMap<TypeRef, Looked>)> {
+async fn look_at_head(
+    core: &Arc<Core>,
+    branch: &str,
+    observer: &dyn Observer,
+) -> Result<(Arc<Line>, BTreeMap<TypeRef, Looked>)> {
     let (mut line, mut view) = core.heads.head(branch).await?;
-    let mut tables = look(core, &view, None).await?;
+    observer.tables(view.snapshot.pins().count());
+    let mut tables = look(core, &view, None, observer).await?;
     for _ in 1..limits::MAX_REPAIR_LOOKS {
         if !tables.values().any(Looked::drifts) {
             break;
@@ -187,7 +198,7 @@ async fn look_at_head(core: &Arc<Core>, branch: &str) -> Result<(Arc<Line>, BTre
             break;
         }
         tables.retain(|type_ref, _| !moved.contains(type_ref));
-        tables.extend(look(core, &view, Some(&moved)).await?);
+        tables.extend(look(core, &view, Some(&moved), &Nobody).await?);
     }
     Ok((line, tables))
 }
@@ -279,8 +290,8 @@ impl Action for Publish {
         Some(Actor::maintenance())
     }
 
-    async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
-        self.looked = look(core, view, Some(&self.wanted)).await?;
+    async fn prepare(&mut self, core: &Arc<Core>, view: &View) -> Result<Option<Prepared>> {
+        self.looked = look(core, view, Some(&self.wanted), &Nobody).await?;
         let harmless = self.publishable().all(|t| t.classification == Classification::VerifiedMaintenance);
         self.keeps_content = harmless;
         let pins: Vec<_> = self.publishable().filter_map(|looked| looked.candidate.clone()).collect();

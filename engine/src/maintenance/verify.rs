@@ -23,6 +23,7 @@ mod tables;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::progress::Observer;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::manifest::resolve;
@@ -68,14 +69,16 @@ impl VerifyReport {
 /// Checks every live branch. The cost is one read of every table state that a live branch shows, and memory
 /// for the hashes of its ids and unique values, about 40 bytes each.
 ///
-/// Writers may go on: every branch is checked as it was when the check came to it.
+/// Writers may go on: every branch is checked as it was when the check came to it. The observer is told of every type
+/// of every branch that opens.
 ///
 /// # Errors
 /// The store's.
-pub async fn verify(core: &Arc<Core>) -> Result<VerifyReport> {
+pub async fn verify(core: &Arc<Core>, observer: &dyn Observer) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let views = refs::check(core, &mut report).await?;
     report.branches = views.len();
+    observer.tables(views.iter().map(|view| view.snapshot.schema.types.len()).sum());
     let mut commits = HashSet::new();
     let mut tables = tables::Tables::default();
     let mut content = rows::Content::default();
@@ -91,6 +94,7 @@ pub async fn verify(core: &Arc<Core>) -> Result<VerifyReport> {
             Err(e) => {
                 let e = damage(core, e).await?;
                 report.add("I2", branch, format!("the manifest cannot be read: {}", e.message()));
+                snapshot.schema.types.iter().for_each(|ty| observer.table_done(&ty.type_ref().to_string()));
                 continue;
             }
         }
@@ -103,7 +107,7 @@ pub async fn verify(core: &Arc<Core>) -> Result<VerifyReport> {
             }
         }
         let open = tables.open(core, snapshot, &mut report).await?;
-        content.check(core, snapshot, &open, &mut report).await?;
+        content.check(core, snapshot, &open, &mut report, observer).await?;
     }
     tables.check_lines(core, &mut report).await?;
     report.tables = tables.count();

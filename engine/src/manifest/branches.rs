@@ -1,5 +1,6 @@
 //! The documents that say which branches exist. The document is the only authority.
 
+use super::hint;
 use super::snapshot::BranchIdentity;
 use crate::error::{Error, Reason, Result};
 use crate::format::paths;
@@ -116,8 +117,6 @@ pub async fn not_found(store: &Store, name: &str) -> Error {
     if let Ok(entries) = list(store).await {
         names.extend(entries.into_iter().map(|e| e.name));
     }
-    let near =
-        names.iter().map(|n| (strsim::damerau_levenshtein(n, name), n)).filter(|(d, n)| *d <= 2.max(n.len() / 3)).min();
-    let hint = near.map(|(_, n)| format!("; did you mean {n:?}?")).unwrap_or_default();
+    let hint = hint(names.iter().map(String::as_str), name);
     Error::new(Reason::BranchNotFound, format!("there is no branch {name:?}{hint}")).with("branch", name)
 }

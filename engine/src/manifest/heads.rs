@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, RwLock};
 
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use super::lineage::Lineage;
 use super::snapshot::{BranchIdentity, Snapshot};
@@ -32,6 +32,8 @@ pub struct Line {
     store: Store,
     clock: Option<Arc<dyn Clock>>,
     view: RwLock<Option<View>>,
+    // Tells whoever follows the branch of each newer version known.
+    moved: watch::Sender<u64>,
     // When the view was last known to be the newest.
     confirmed: AtomicI64,
     lineage: AsyncMutex<Option<Lineage>>,
@@ -46,6 +48,7 @@ impl Line {
             store,
             clock,
             view: RwLock::new(None),
+            moved: watch::Sender::new(0),
             confirmed: AtomicI64::new(0),
             lineage: AsyncMutex::new(None),
         })
@@ -84,7 +87,19 @@ impl Line {
             && known.as_ref().is_none_or(|k| k.snapshot.version < view.snapshot.version)
         {
             *known = Some(view.clone());
+            self.moved.send_replace(view.snapshot.version);
         }
+    }
+
+    /// Changes whenever this process learns of a newer version.
+    pub fn moves(&self) -> watch::Receiver<u64> {
+        self.moved.subscribe()
+    }
+
+    /// Whether somebody has begun to ask for the newest version after a time, microseconds since the epoch, and got an
+    /// answer. If it was newer than what was known, [`Line::moves`] tells.
+    pub fn is_confirmed_after(&self, micros: i64) -> bool {
+        self.confirmed.load(Ordering::SeqCst) > micros
     }
 
     /// The newest view.
@@ -128,6 +143,35 @@ impl Line {
         lineage.extend(view).await?;
         Ok(f(lineage))
     }
+}
+
+/// Runs `f` on the lineages of two branches, up to a view of each. Both may be the same branch's.
+///
+/// # Errors
+/// As [`Line::with_lineage`].
+pub async fn with_both<T>(
+    (left, left_view): (&Line, &View),
+    (right, right_view): (&Line, &View),
+    f: impl FnOnce(&Lineage, &Lineage) -> T,
+) -> Result<T> {
+    if std::ptr::eq(left, right) {
+        let newer = if left_view.snapshot.version >= right_view.snapshot.version { left_view } else { right_view };
+        return left.with_lineage(newer, |lineage| f(lineage, lineage)).await;
+    }
+    // In one order, so that two callers never wait for each other.
+    let is_first = left.identity.branch_id <= right.identity.branch_id;
+    let (mut a, mut b);
+    if is_first {
+        a = left.lineage.lock().await;
+        b = right.lineage.lock().await;
+    } else {
+        b = right.lineage.lock().await;
+        a = left.lineage.lock().await;
+    }
+    let (a, b) = (a.get_or_insert_with(Lineage::default), b.get_or_insert_with(Lineage::default));
+    a.extend(left_view).await?;
+    b.extend(right_view).await?;
+    Ok(f(a, b))
 }
 
 /// The branches of one graph.

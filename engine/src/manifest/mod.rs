@@ -3,6 +3,7 @@
 //! A [`View`] is one version of a branch's manifest with the snapshot it shows. Only [`publish`] makes
 //! anything visible. Nothing here decides who may publish, or why.
 
+pub mod ancestry;
 pub mod branches;
 pub mod heads;
 pub mod invariants;
@@ -10,6 +11,7 @@ pub mod lineage;
 pub mod publish;
 pub mod resolve;
 pub mod snapshot;
+pub mod tags;
 pub mod tail;
 
 use std::collections::HashMap;
@@ -102,4 +104,11 @@ impl View {
         }
         Ok(rows)
     }
+}
+
+/// What follows the error for a name that does not exist: the nearest one that does, if any is near.
+fn hint<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> String {
+    let near = names.map(|name| (strsim::damerau_levenshtein(name, wanted), name));
+    let near = near.filter(|(distance, name)| *distance <= 2.max(name.len() / 3)).min();
+    near.map(|(_, name)| format!("; did you mean {name:?}?")).unwrap_or_default()
 }

@@ -39,6 +39,8 @@ pub struct TablePin {
     pub at: Option<TableAt>,
     /// Rows at that state.
     pub rows: u64,
+    /// The line of the manifest that made the state; `None` for main.
+    pub line: Option<String>,
     /// Whether this branch made the state itself. An inherited one is forked by the first write.
     pub owned: bool,
 }
@@ -76,7 +78,8 @@ impl Snapshot {
                 version: table.version,
             });
             let owned = table.line == branch.lance_branch;
-            pins.insert(type_ref.clone(), TablePin { type_ref, at, rows: table.rows, owned });
+            let line = table.line.clone();
+            pins.insert(type_ref.clone(), TablePin { type_ref, at, rows: table.rows, line, owned });
         }
         Ok(Self { branch, version, schema, pins: Arc::new(pins), doc })
     }
@@ -128,6 +131,11 @@ impl Snapshot {
     /// Whether the branch was deleted with the newest commit.
     pub fn is_closed(&self) -> bool {
         self.doc.closed
+    }
+
+    /// Whether the branch takes no direct writes.
+    pub fn is_protected(&self) -> bool {
+        self.doc.protected.as_deref() == Some(self.branch.branch_id.as_str())
     }
 
     /// The published form.
@@ -216,8 +224,14 @@ fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
             ObjectType::TableTombstone => doc.tables.retain(|t| t.key != row.table_key),
             ObjectType::GraphCommit => {
                 let (commit, extras) = commit_row::decode(row)?;
+                if extras.brought_in {
+                    continue;
+                }
                 doc.commit = commit.id;
                 doc.closed = extras.closes_branch;
+                if let Some(protects) = extras.protects {
+                    doc.protected = Some(protects).filter(|branch| !branch.is_empty());
+                }
                 if let Some(interfaces) = extras.interfaces {
                     doc.interfaces = interfaces;
                 }

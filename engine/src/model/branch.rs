@@ -24,16 +24,26 @@ pub struct BranchInfo {
     pub created_at: i64,
     /// Who made it.
     pub actor: Actor,
+    /// Whether it takes no direct writes and refuses to be deleted.
+    pub protected: bool,
 }
 
-/// Checks a branch name: 1 to [`limits::MAX_NAME_BYTES`] bytes, no control characters, no leading or
-/// trailing slash or space, no empty segment, no `.` or `..` segment, not starting with `__`.
+/// Checks a branch name, by the rules of [`check_ref_name`].
 ///
 /// # Errors
 /// [`Reason::InvalidName`] naming the rule that is broken.
 pub fn check_name(name: &str) -> Result<()> {
+    check_ref_name("branch", name)
+}
+
+/// Checks the name of a branch or a tag, whichever `what` says: 1 to [`limits::MAX_NAME_BYTES`] bytes, no control
+/// characters, no leading or trailing slash or space, no empty segment, no `.` or `..` segment, not starting with `__`.
+///
+/// # Errors
+/// [`Reason::InvalidName`] naming the rule that is broken.
+pub fn check_ref_name(what: &str, name: &str) -> Result<()> {
     let refuse = |why: &str| {
-        Err(Error::new(Reason::InvalidName, format!("{name:?} is not a usable branch name: {why}")).with("name", name))
+        Err(Error::new(Reason::InvalidName, format!("{name:?} is not a usable {what} name: {why}")).with("name", name))
     };
     if name.is_empty() {
         return refuse("it is empty");

@@ -1,6 +1,7 @@
 //! Commits, actors and what a write reports back. Data only.
 
 use super::entity::TypeRef;
+use super::merge::MergeNote;
 
 /// Who wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +47,21 @@ pub const RECOVERY: &str = "recovery";
 /// The operation of commits that publish table versions in which others only rewrote how rows are stored.
 pub const REPAIR: &str = "repair";
 
+/// The operation of commits that bring in what another branch changed.
+pub const MERGE: &str = "merge";
+
+/// The operation of commits that take an earlier one back.
+pub const REVERT: &str = "revert";
+
+/// The operation of commits that make an earlier one again.
+pub const CHERRY_PICK: &str = "cherry_pick";
+
+/// The operation of commits that go back to an earlier state.
+pub const RESTORE: &str = "restore";
+
+/// The operation of commits that set or lift a branch's protection.
+pub const PROTECTION: &str = "protection";
+
 /// The operation of commits that publish table versions of which others changed the content, or may have.
 pub const FORCED_REPAIR: &str = "repair_forced";
 
@@ -75,12 +91,14 @@ pub struct CommitInfo {
     pub manifest_version: u64,
     /// The Lance branch of the manifest that holds it; `None` for main.
     pub lance_branch: Option<String>,
+    /// What a merge, a revert or a cherry-pick remembers.
+    pub merge: Option<Box<MergeNote>>,
 }
 
 impl CommitInfo {
     /// Whether a reader sees the same before and after it.
     pub fn keeps_content(&self) -> bool {
-        matches!(self.operation.as_str(), OPTIMIZE | RECOVERY | REPAIR)
+        matches!(self.operation.as_str(), OPTIMIZE | RECOVERY | REPAIR | PROTECTION)
     }
 }
 

@@ -163,6 +163,7 @@ impl Fixture {
             counts: Vec::new(),
             manifest_version: view.snapshot.version + 1,
             lance_branch: None,
+            merge: None,
         };
         let mut rows: Vec<_> =
             pins.iter().map(|(t, at, rows)| version_row(t, at, *rows, &commit.id, None).unwrap()).collect();

@@ -155,7 +155,7 @@ pub(super) fn addresses(batch: &RecordBatch) -> Result<UInt64Array> {
 }
 
 /// Reads whole entities by address, in the order of their addresses.
-pub(super) async fn fetch(ty: &EntityType, table: &Table, mut addresses: Vec<u64>) -> Result<Vec<Entity>> {
+pub(crate) async fn fetch(ty: &EntityType, table: &Table, mut addresses: Vec<u64>) -> Result<Vec<Entity>> {
     let columns: Vec<String> = ty.columns().map(ToString::to_string).collect();
     let schema = schema_of(ty, &columns)?;
     let is_blob = |ty: &PropertyType| matches!(ty, PropertyType::Scalar(ScalarType::Blob));

@@ -1,6 +1,7 @@
 //! Reading one fixed state of the graph. Nothing here waits for a writer.
 
 mod batch;
+pub(crate) mod delta;
 pub mod export;
 pub mod get;
 pub mod neighbors;

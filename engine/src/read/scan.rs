@@ -108,7 +108,7 @@ pub(super) async fn scan_held(core: &Core, snapshot: &Snapshot, request: &ScanRe
 }
 
 /// Keeps a snapshot from cleanups for a read that may be long. Costs a request only if it is not a head.
-pub(super) async fn hold(core: &Core, snapshot: &Snapshot) -> Result<Held> {
+pub(crate) async fn hold(core: &Core, snapshot: &Snapshot) -> Result<Held> {
     if core.heads.is_known_head(snapshot) {
         return Ok(core.readers.hold(snapshot));
     }

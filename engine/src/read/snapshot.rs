@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Reason, Result};
 use crate::format::paths;
 use crate::history::log;
-use crate::manifest::{BranchIdentity, Snapshot, View, resolve};
+use crate::manifest::{BranchIdentity, Snapshot, View, resolve, tags};
 use crate::model::{CommitInfo, ReadSelector};
 use crate::txn::Core;
 
@@ -26,11 +26,7 @@ pub(crate) async fn resolve_view(core: &Arc<Core>, selector: &ReadSelector) -> R
             let (branch, commit) = log::find(core, id).await?.ok_or_else(|| log::not_found(id))?;
             at_commit(core, &branch, &commit).await
         }
-        ReadSelector::Tag(name) => Err(Error::new(
-            Reason::TagNotFound,
-            format!("there is no tag {name:?}: tags are not available in this release"),
-        )
-        .with("tag", name)),
+        ReadSelector::Tag(name) => at_tag(core, name).await,
         ReadSelector::BranchAsOf { branch, micros } => as_of(core, branch, *micros).await,
         ReadSelector::AtLeast { branch, commit } => {
             log::check_id(commit)?;
@@ -101,24 +97,31 @@ async fn as_of(core: &Arc<Core>, branch: &str, micros: i64) -> Result<View> {
     }
 }
 
-/// The view a commit made visible: on the branch it was made on, which need not live any more.
-async fn at_commit(core: &Arc<Core>, branch: &str, commit: &CommitInfo) -> Result<View> {
-    let (line, head) = core.heads.head(branch).await?;
-    if head.snapshot.head() == commit.id {
-        return Ok(head);
-    }
-    let identity = if line.identity.lance_branch == commit.lance_branch {
-        line.identity.clone()
-    } else {
-        BranchIdentity {
-            name: commit.branch.clone(),
-            branch_id: commit.lance_branch.clone().unwrap_or_else(|| commit.branch.clone()),
-            lance_branch: commit.lance_branch.clone(),
-        }
-    };
-    match resolve::at(&core.store, &identity, commit.manifest_version).await? {
-        Some(view) if view.snapshot.head() == commit.id => Ok(view),
+/// The view a tag names, also when the branch it was found on is deleted.
+async fn at_tag(core: &Arc<Core>, name: &str) -> Result<View> {
+    let tag = tags::live(&core.store, name).await?;
+    match resolve::at(&core.store, &tag.identity(), tag.doc.manifest_version).await? {
+        Some(view) if view.snapshot.head() == tag.doc.commit => Ok(view),
         _ => {
+            let what = format!("the state of commit {}, which tag {name:?} names, is gone", tag.doc.commit);
+            let error = not_retained(core, &tag.doc.branch, what).await;
+            Err(error.with("commit_id", &tag.doc.commit).with("tag", name))
+        }
+    }
+}
+
+/// The view a commit made visible: on the branch it was made on, which need not live any more. Nor need `branch`, on
+/// which the commit was found, if a tag led there.
+async fn at_commit(core: &Arc<Core>, branch: &str, commit: &CommitInfo) -> Result<View> {
+    match core.heads.head(branch).await {
+        Ok((_, head)) if head.snapshot.head() == commit.id => return Ok(head),
+        Ok(_) => {}
+        Err(e) if e.reason() == Reason::BranchNotFound => {}
+        Err(e) => return Err(e),
+    }
+    match of_commit(core, commit).await? {
+        Some(view) => Ok(view),
+        None => {
             let what = format!(
                 "commit {} is in the history, but its state is not retained any more: a cleanup removed it",
                 commit.id
@@ -126,6 +129,18 @@ async fn at_commit(core: &Arc<Core>, branch: &str, commit: &CommitInfo) -> Resul
             Err(not_retained(core, branch, what).await.with("commit_id", &commit.id))
         }
     }
+}
+
+/// The view a commit made visible, on the line it was made on, whether or not a branch lives there; `None` if it is not
+/// retained.
+pub(crate) async fn of_commit(core: &Core, commit: &CommitInfo) -> Result<Option<View>> {
+    let identity = BranchIdentity {
+        name: commit.branch.clone(),
+        branch_id: commit.lance_branch.clone().unwrap_or_else(|| commit.branch.clone()),
+        lance_branch: commit.lance_branch.clone(),
+    };
+    let view = resolve::at(&core.store, &identity, commit.manifest_version).await?;
+    Ok(view.filter(|view| view.snapshot.head() == commit.id))
 }
 
 /// The state shown by one version of one line of the manifest.

@@ -54,7 +54,7 @@ impl Action for Restore {
         Some(Actor::recovery())
     }
 
-    async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
+    async fn prepare(&mut self, core: &Arc<Core>, view: &View) -> Result<Option<Prepared>> {
         let mut prepared = Prepared::default();
         for type_ref in &self.types {
             let Ok(pin) = view.snapshot.pin(type_ref) else {

@@ -237,6 +237,7 @@ pub(super) fn undo_row(core: &Core, intent: &IntentDoc, view: &View) -> Result<M
         counts: Vec::new(),
         manifest_version: intent.base.manifest_version + 1,
         lance_branch: intent.branch.lance_branch.clone(),
+        merge: None,
     };
     commit_row::encode(&commit, &CommitExtras::default())
 }

@@ -1,10 +1,11 @@
 //! Asks a plan about every request and fails those it names.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{StreamExt, TryFutureExt, TryStreamExt};
 use lance_io::object_store::WrappingObjectStore;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path;
@@ -51,6 +52,37 @@ impl std::fmt::Display for FaultStore {
     }
 }
 
+impl FaultStore {
+    /// Asks about a listing when its first entry is asked for.
+    fn listed(
+        &self,
+        prefix: Option<&Path>,
+        list: impl FnOnce(&dyn ObjectStore) -> BoxStream<'static, Result<ObjectMeta>> + Send + 'static,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let (plan, inner) = (self.plan.clone(), self.inner.clone());
+        let prefix = prefix.map(ToString::to_string).unwrap_or_default();
+        let asked = async move {
+            plan.wait("LIST", &prefix).await;
+            plan.read(Call::List, "LIST", &prefix)?;
+            let found = list(inner.as_ref());
+            Ok::<_, object_store::Error>(found.map_ok(move |meta| dated(&plan, meta)))
+        };
+        asked.try_flatten_stream().boxed()
+    }
+}
+
+/// An object as the plan dates it.
+fn dated(plan: &FaultPlan, meta: ObjectMeta) -> ObjectMeta {
+    match plan.stored_at(meta.location.as_ref(), meta.last_modified.timestamp_micros()) {
+        None => meta,
+        Some(micros) => {
+            let mut dated = ObjectMeta { last_modified: Default::default(), ..meta };
+            dated.last_modified += Duration::from_micros(u64::try_from(micros).unwrap_or(0));
+            dated
+        }
+    }
+}
+
 #[async_trait]
 impl ObjectStore for FaultStore {
     async fn put_opts(&self, path: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
@@ -69,12 +101,20 @@ impl ObjectStore for FaultStore {
 
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
         let verb = if options.head { "HEAD" } else { "GET" };
+        self.plan.wait(verb, path.as_ref()).await;
         self.plan.read(Call::Get, verb, path.as_ref())?;
-        self.inner.get_opts(path, options).await
+        let head = options.head;
+        let found = self.inner.get_opts(path, options).await?;
+        if !head {
+            self.plan.got(found.range.end.saturating_sub(found.range.start));
+        }
+        Ok(GetResult { meta: dated(&self.plan, found.meta), ..found })
     }
 
     async fn get_ranges(&self, path: &Path, ranges: &[std::ops::Range<u64>]) -> Result<Vec<bytes::Bytes>> {
+        self.plan.wait("GET-RANGES", path.as_ref()).await;
         self.plan.read(Call::Get, "GET-RANGES", path.as_ref())?;
+        self.plan.got(ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum());
         self.inner.get_ranges(path, ranges).await
     }
 
@@ -97,22 +137,21 @@ impl ObjectStore for FaultStore {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        match self.plan.read(Call::List, "LIST", prefix.map_or("", |p| p.as_ref())) {
-            Ok(()) => self.inner.list(prefix),
-            Err(e) => futures::stream::once(async move { Err(e.into()) }).boxed(),
-        }
+        let below = prefix.cloned();
+        self.listed(prefix, move |inner| inner.list(below.as_ref()))
     }
 
     fn list_with_offset(&self, prefix: Option<&Path>, offset: &Path) -> BoxStream<'static, Result<ObjectMeta>> {
-        match self.plan.read(Call::List, "LIST", prefix.map_or("", |p| p.as_ref())) {
-            Ok(()) => self.inner.list_with_offset(prefix, offset),
-            Err(e) => futures::stream::once(async move { Err(e.into()) }).boxed(),
-        }
+        let (below, offset) = (prefix.cloned(), offset.clone());
+        self.listed(prefix, move |inner| inner.list_with_offset(below.as_ref(), &offset))
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.plan.wait("LISTDIR", prefix.map_or("", |p| p.as_ref())).await;
         self.plan.read(Call::List, "LISTDIR", prefix.map_or("", |p| p.as_ref()))?;
-        self.inner.list_with_delimiter(prefix).await
+        let mut found = self.inner.list_with_delimiter(prefix).await?;
+        found.objects = found.objects.into_iter().map(|meta| dated(&self.plan, meta)).collect();
+        Ok(found)
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {

@@ -36,9 +36,9 @@ impl Outcome {
 /// Carries out `action` as one commit on the branch the options name.
 ///
 /// # Errors
-/// The action's own; [`Reason::HeadMoved`], [`Reason::ReadSetChanged`], [`Reason::TooMuchContention`]
-/// with nothing changed; [`Reason::RecoveryRequired`] or [`Reason::InDoubt`] if the store failed at the
-/// wrong moment, with the commit's id.
+/// The action's own; [`Reason::HeadMoved`], [`Reason::BranchProtected`], [`Reason::ReadSetChanged`],
+/// [`Reason::TooMuchContention`] with nothing changed; [`Reason::RecoveryRequired`] or [`Reason::InDoubt`] if the store
+/// failed at the wrong moment, with the commit's id.
 pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOptions) -> Result<Outcome> {
     core.ensure_writable()?;
     check_options(options)?;
@@ -59,6 +59,8 @@ pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOp
             return Ok(Outcome::Committed(Box::new(receipt)));
         }
         check_head(&line, &view, options).await?;
+        let direct = action.writes_directly();
+        check_protection(direct, &view)?;
         let Some(prepared) = action.prepare(core, &view).await? else {
             return nothing(&line, &view).await;
         };
@@ -73,7 +75,7 @@ pub async fn commit(core: &Arc<Core>, action: &mut dyn Action, options: &WriteOp
             Some(place) => (place, true),
             None => (Queued::wait(&line).await, false),
         };
-        let work = Work { view, prepared, turn, on_change: action.on_change(), is_newest };
+        let work = Work { view, prepared, turn, on_change: action.on_change(), direct, is_newest };
         match take_turns(core, &line, work, place).await? {
             Taken::Committed(receipt) => return Ok(Outcome::Committed(receipt)),
             Taken::Again(place) => queued = Some(place),
@@ -119,12 +121,13 @@ struct Work {
     prepared: Prepared,
     turn: Turn,
     on_change: OnChange,
+    direct: bool,
     is_newest: bool,
 }
 
 /// Tries to take effect for as long as the prepared work stays right.
 async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Queued) -> Result<Taken> {
-    let Work { view: prepared_on, mut prepared, turn, on_change, mut is_newest } = work;
+    let Work { view: prepared_on, mut prepared, turn, on_change, direct, mut is_newest } = work;
     let mut parent = prepared_on.clone();
     let mut pause = Pause::default();
     for _ in 0..limits::MAX_COMMIT_ATTEMPTS {
@@ -138,6 +141,7 @@ async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Q
                 return Ok(Taken::Committed(Box::new(receipt)));
             }
             check_head(line, &newest, &turn.options).await?;
+            check_protection(direct, &newest)?;
             parent = newest;
         }
         if let Some(changed) = changed_table(&prepared_on, &parent, &prepared) {
@@ -149,6 +153,9 @@ async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Q
                 }
                 OnChange::Refuse => Err(read_set_changed(&changed, &parent)),
             };
+        }
+        if prepared.merged.is_some() && has_merged_since(line, &prepared_on, &parent).await? {
+            return Ok(Taken::Again(place));
         }
         let Queued { guard, .. } = place;
         // The turn outlives a caller that goes away: once armed it is finished.
@@ -186,6 +193,9 @@ fn changed_table(prepared_on: &View, parent: &View, prepared: &Prepared) -> Opti
     if prepared_on.snapshot.version == parent.snapshot.version {
         return None;
     }
+    if prepared.exact {
+        return Some("the branch".to_string());
+    }
     let written = prepared.effects.iter().map(|e| &e.type_ref).chain(prepared.pins.iter().map(|p| &p.type_ref));
     let touched = written.chain(&prepared.reads);
     for type_ref in touched {
@@ -201,6 +211,16 @@ fn changed_table(prepared_on: &View, parent: &View, prepared: &Prepared) -> Opti
         return Some("the schema".to_string());
     }
     None
+}
+
+/// Whether the branch took in another branch's commits since a view. Two merges may bring in the same ones.
+async fn has_merged_since(line: &Line, since: &View, view: &View) -> Result<bool> {
+    if since.snapshot.version == view.snapshot.version {
+        return Ok(false);
+    }
+    let head = since.snapshot.head();
+    let newer = line.with_lineage(view, |l| l.following(head, usize::MAX)).await?;
+    Ok(newer.is_none_or(|commits| commits.iter().any(|commit| commit.parents.len() > 1)))
 }
 
 fn read_set_changed(table: &str, parent: &View) -> Error {
@@ -256,6 +276,22 @@ async fn check_head(line: &Line, view: &View, options: &WriteOptions) -> Result<
     .with("branch", options.branch_name())
     .with("head", head)
     .with("expected_head", &options.expected_head))
+}
+
+/// Refuses a direct write to a branch that is protected at this view.
+fn check_protection(direct: bool, view: &View) -> Result<()> {
+    if !direct || !view.snapshot.is_protected() {
+        return Ok(());
+    }
+    let branch = &view.snapshot.branch.name;
+    Err(Error::new(
+        Reason::BranchProtected,
+        format!(
+            "branch {branch:?} is protected and takes no direct writes; nothing was changed. Write to a branch made \
+             from it and merge that, or lift the protection"
+        ),
+    )
+    .with("branch", branch))
 }
 
 /// The receipt of an earlier call with the same request id.

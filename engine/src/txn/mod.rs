@@ -7,6 +7,8 @@ pub mod commit;
 pub mod core;
 mod turn;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 pub use self::core::Core;
@@ -15,7 +17,7 @@ use crate::error::Result;
 use crate::format::commit_row::CommitExtras;
 use crate::format::manifest_row::ManifestRow;
 use crate::manifest::View;
-use crate::model::{Actor, TypeCounts, TypeRef};
+use crate::model::{Actor, MergeNote, TypeCounts, TypeRef};
 use crate::store::lance::stage::Staged;
 use crate::store::lance::{Table, TableAt};
 
@@ -42,6 +44,12 @@ pub trait Action: Send {
         false
     }
 
+    /// Whether a protected branch refuses it. True for what changes a branch without review, its end included; merges
+    /// and maintenance go on.
+    fn writes_directly(&self) -> bool {
+        false
+    }
+
     /// Who does it, if not the caller.
     fn actor(&self) -> Option<Actor> {
         None
@@ -51,7 +59,7 @@ pub trait Action: Send {
     ///
     /// # Errors
     /// Whatever makes the operation impossible as asked.
-    async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>>;
+    async fn prepare(&mut self, core: &Arc<Core>, view: &View) -> Result<Option<Prepared>>;
 }
 
 /// See [`Action::on_change`].
@@ -78,6 +86,12 @@ pub struct Prepared {
     pub rows: Vec<ManifestRow>,
     /// What the commit's row says beside the commit.
     pub extras: CommitExtras,
+    /// The commit's second parent, if it has one.
+    pub merged: Option<String>,
+    /// What the commit remembers of a merge.
+    pub note: Option<MergeNote>,
+    /// Whether nothing at all may have happened to the branch meanwhile.
+    pub exact: bool,
 }
 
 /// A version of a table that is there and becomes the published one.
@@ -89,6 +103,8 @@ pub struct PinMove {
     pub at: TableAt,
     /// Rows it holds.
     pub rows: u64,
+    /// The line of the manifest that made it, if not the branch's own: the first write then forks it.
+    pub inherited_from: Option<Option<String>>,
 }
 
 /// Called with the version that holds a change, once it is published.

@@ -217,8 +217,8 @@ fn commit_info(core: &Core, line: &Line, parent: &View, prepared: &Prepared, tur
     let head = parent.snapshot.head();
     let now = core.now();
     CommitInfo {
-        id: id::fresh_above(core.options.ids.as_ref(), now, head),
-        parents: vec![head.to_string()],
+        id: id::fresh_above(core.options.ids.as_ref(), now, prepared.merged.as_deref().map_or(head, |m| m.max(head))),
+        parents: std::iter::once(head.to_string()).chain(prepared.merged.clone()).collect(),
         branch: line.identity.name.clone(),
         actor: turn.actor.clone().unwrap_or_else(|| turn.options.actor.clone()),
         created_at: now,
@@ -228,6 +228,7 @@ fn commit_info(core: &Core, line: &Line, parent: &View, prepared: &Prepared, tur
         counts: prepared.counts.clone(),
         manifest_version: parent.snapshot.version + 1,
         lance_branch: line.identity.lance_branch.clone(),
+        merge: prepared.note.clone().map(Box::new),
     }
 }
 
@@ -248,7 +249,8 @@ fn intent(
         rows.push(version_row(&effect.type_ref, &at, effect.rows_after(), &commit.id, on)?);
     }
     for pin in &prepared.pins {
-        rows.push(version_row(&pin.type_ref, &pin.at, pin.rows, &commit.id, on)?);
+        let made_by = pin.inherited_from.as_ref().map_or(on, |line| line.as_deref());
+        rows.push(version_row(&pin.type_ref, &pin.at, pin.rows, &commit.id, made_by)?);
     }
     rows.push(commit_row::encode(commit, &prepared.extras)?);
     Ok(IntentDoc {

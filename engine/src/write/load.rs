@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::stream::Stream;
 use super::{SharedIndex, ensure_none};
-use crate::data::{self, Compression, Input, InputBatch, InputFormat, InputStats, Source};
+use crate::data::{self, Compression, Input, InputBatch, InputFormat, InputStats, SharedFile, Source};
 use crate::error::{Error, Reason, Result};
 use crate::id;
 use crate::manifest::View;
@@ -43,20 +43,25 @@ pub enum LoadBytes {
     File(PathBuf),
     /// Bytes in memory.
     Memory(bytes::Bytes),
-    /// A temporary file that is removed when the last handle is dropped.
-    Spooled(Arc<tempfile::NamedTempFile>),
+    /// A file without a name, which is gone with its last handle, however the process ends. Not changed while the load
+    /// runs.
+    Spooled(Arc<File>),
 }
 
 impl LoadSource {
     fn open(&self) -> Result<Input> {
-        let open = |path: &std::path::Path| {
-            File::open(path).map_err(|e| {
-                Error::new(Reason::InvalidArgument, format!("{} cannot be read: {e}", path.display())).caused_by(e)
-            })
-        };
         let source = match &self.bytes {
-            LoadBytes::File(path) => Source::File(open(path)?),
-            LoadBytes::Spooled(file) => Source::File(open(file.path())?),
+            LoadBytes::File(path) => {
+                let file = File::open(path).map_err(|e| {
+                    Error::new(Reason::InvalidArgument, format!("{} cannot be read: {e}", path.display())).caused_by(e)
+                })?;
+                // A pipe, say, has no places to read at.
+                match file.metadata().is_ok_and(|found| found.is_file()) {
+                    true => Source::File(SharedFile::new(file)),
+                    false => Source::stream(file),
+                }
+            }
+            LoadBytes::Spooled(file) => Source::File(SharedFile::new(file.clone())),
             LoadBytes::Memory(bytes) => Source::stream(std::io::Cursor::new(bytes.clone())),
         };
         Ok(Input { source, format: self.format, compression: self.compression, type_ref: self.type_ref.clone() })
@@ -99,7 +104,11 @@ impl Action for Load {
         false
     }
 
-    async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
+    fn writes_directly(&self) -> bool {
+        true
+    }
+
+    async fn prepare(&mut self, core: &Arc<Core>, view: &View) -> Result<Option<Prepared>> {
         let _held = core.readers.hold(&view.snapshot);
         let (sender, mut batches) = mpsc::channel(BATCHES_IN_FLIGHT);
         let decoder = spawn_decoder(core, self.source.clone(), view.snapshot.schema.clone(), sender);

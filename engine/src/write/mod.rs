@@ -1,11 +1,12 @@
 //! Writing: what a caller asks for, turned into staged effects. Nothing here commits for itself.
 
+pub(crate) mod apply;
 mod constraints;
 pub mod load;
 pub mod mutate;
-mod overlay;
-mod probe;
-mod stage;
+pub(crate) mod overlay;
+pub(crate) mod probe;
+pub(crate) mod stage;
 mod stream;
 mod target;
 mod work;

@@ -55,7 +55,11 @@ impl Action for Mutate {
         if self.changes.iter().all(safe) { OnChange::Prepare } else { OnChange::Refuse }
     }
 
-    async fn prepare(&mut self, core: &Core, view: &View) -> Result<Option<Prepared>> {
+    fn writes_directly(&self) -> bool {
+        true
+    }
+
+    async fn prepare(&mut self, core: &Arc<Core>, view: &View) -> Result<Option<Prepared>> {
         let mut run = Run {
             core,
             view,

@@ -86,7 +86,7 @@ pub(super) async fn incident(
 }
 
 /// The texts of a column that holds no nulls.
-pub(super) fn ids(batch: &arrow_array::RecordBatch, column: &str) -> Result<Vec<String>> {
+pub(crate) fn ids(batch: &arrow_array::RecordBatch, column: &str) -> Result<Vec<String>> {
     batch
         .column_by_name(column)
         .and_then(|c| c.as_string_opt::<i32>())

@@ -86,7 +86,7 @@ pub(super) fn addresses(batch: &RecordBatch) -> Result<Vec<u64>> {
 }
 
 /// Rows whose text column holds one of the values, with their addresses, batch by batch.
-pub(super) async fn rows_where(
+pub(crate) async fn rows_where(
     table: &Table,
     column: &str,
     values: &[String],

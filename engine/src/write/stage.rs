@@ -110,7 +110,7 @@ fn follow_up(
 }
 
 /// Entities as one batch of the type's logical schema.
-pub(super) fn batch_of(ty: &EntityType, entities: &[&Entity]) -> Result<RecordBatch> {
+pub(crate) fn batch_of(ty: &EntityType, entities: &[&Entity]) -> Result<RecordBatch> {
     let text = |get: fn(&Entity) -> Option<&str>| -> ArrayRef {
         Arc::new(entities.iter().map(|e| get(e)).collect::<StringArray>())
     };

@@ -3,7 +3,7 @@
 mod check;
 mod ends;
 mod merge;
-mod writer;
+pub(super) mod writer;
 
 use std::collections::{BTreeMap, HashSet};
 

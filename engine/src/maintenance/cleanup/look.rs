@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt};
 
-use super::guard;
 use super::plan::{Plan, Shown};
+use super::{guard, pins};
 use crate::error::{Error, Reason, Result};
 use crate::format::intent_json::IntentDoc;
 use crate::format::manifest_row::{ManifestRow, ObjectType};
@@ -36,6 +36,8 @@ pub(super) struct Look {
     pub closed: Vec<RefEntry>,
     /// Names of deleted branches whose documents are still there.
     pub deleted: Vec<String>,
+    /// The incarnations of the tags.
+    pub tags: BTreeSet<String>,
     /// The registered lines of the manifest but main.
     pub forks: Vec<Fork>,
     /// All lines of the manifest with their versions.
@@ -91,6 +93,7 @@ impl<'a> Looker<'a> {
         let mut branches = Vec::with_capacity(live.len() + 1);
         let mut views = Vec::with_capacity(live.len() + 1);
         let mut closed = Vec::new();
+        let mut known = pins::Known::new();
         let heads = heads(core, live, self.concurrency).await?;
         for (entry, view) in heads {
             if view.snapshot.is_closed() {
@@ -98,17 +101,20 @@ impl<'a> Looker<'a> {
                 continue;
             }
             self.offer(&view);
-            branches.push(self.branch(entry.map(|e| e.doc), &view).await?);
+            branches.push(self.branch(entry.map(|e| e.doc), &view, &mut known).await?);
             views.push(view);
         }
         let intents = guard::intents(core).await?;
         let now = core.now();
-        let leases: Vec<State> = held(core, now).await?.into_iter().collect();
+        let leases: Vec<State> = leased(core, now).await?.into_iter().collect();
+        // After the leases: whoever makes a tag holds its state until the tag stands.
+        let tags = pins::all_tags(core).await?;
+        let heads: Vec<String> = views.iter().map(|view| view.snapshot.head().to_string()).collect();
         let input = Input {
             policy: self.policy,
+            pins: pins::pins(&tags, &branches, &heads, &known, &lines),
             branches,
             lines,
-            pins: Vec::new(),
             leases: leases.iter().map(|held| pin(held.lance_branch.clone(), held.manifest_version)).collect(),
             intents: intents.iter().flat_map(named_states).collect(),
             now,
@@ -121,7 +127,8 @@ impl<'a> Looker<'a> {
         for state in leases.iter().filter(|state| !verdict.stays.contains_key(state)).cloned().collect::<Vec<_>>() {
             held.extend(shown_once(&views, &state).await?);
         }
-        Ok(Look { now, views, closed, deleted, forks, lines: input.lines, intents, verdict, held })
+        let tags = tags.into_iter().map(|tag| tag.doc.tag_id).collect();
+        Ok(Look { now, views, closed, deleted, tags, forks, lines: input.lines, intents, verdict, held })
     }
 
     /// This process may not have looked at the branch for long.
@@ -133,16 +140,20 @@ impl<'a> Looker<'a> {
         }
     }
 
-    async fn branch(&mut self, doc: Option<RefDoc>, view: &View) -> Result<Branch> {
+    /// The branch, and all ancestors of its head among those that are known.
+    async fn branch(&mut self, doc: Option<RefDoc>, view: &View, known: &mut pins::Known) -> Result<Branch> {
         let identity = &view.snapshot.branch;
         let line = self
             .lines
             .entry(identity.branch_id.clone())
             .or_insert_with(|| WarmLine::detached(self.core.store.clone(), identity.clone()))
             .clone();
-        let read = line.with_lineage(view, |lineage| lineage.page(None, usize::MAX)).await;
-        let mut lineage: Vec<Arc<CommitInfo>> = read.map_err(|e| unreadable(&identity.name, e))?;
+        let read = line.with_lineage(view, |l| (l.page(None, usize::MAX), l.ancestors(None, usize::MAX))).await;
+        let (mut lineage, ancestors): (Vec<Arc<CommitInfo>>, _) = read.map_err(|e| unreadable(&identity.name, e))?;
         lineage.reverse();
+        for commit in ancestors {
+            known.entry(commit.id.clone()).or_insert(commit);
+        }
         Ok(Branch {
             name: identity.name.clone(),
             lance_branch: identity.lance_branch.clone(),
@@ -198,7 +209,8 @@ pub(super) async fn shown_once(views: &[View], state: &State) -> Result<Vec<Show
         let rows = view.all_rows().await?;
         let makes_it = |row: &ManifestRow| {
             row.object_type == ObjectType::GraphCommit
-                && commit_row::decode(row).is_ok_and(|(commit, _)| State::of(&commit) == *state)
+                && commit_row::decode(row)
+                    .is_ok_and(|(commit, extras)| !extras.brought_in && State::of(&commit) == *state)
         };
         if let Some(until) = rows.iter().position(makes_it).and_then(|position| rows.get(..=position)) {
             return Snapshot::from_rows(identity(state), state.manifest_version, until).map(|s| Shown::by(&s));
@@ -207,11 +219,18 @@ pub(super) async fn shown_once(views: &[View], state: &State) -> Result<Vec<Show
     Ok(Vec::new())
 }
 
-/// The states that running reads hold.
+/// The states that running reads hold and tags name.
 ///
 /// # Errors
-/// A lease that cannot be read; the store's.
+/// A lease or a tag that cannot be read; the store's.
 pub(super) async fn held(core: &Core, now: i64) -> Result<BTreeSet<State>> {
+    let mut held = leased(core, now).await?;
+    held.extend(pins::all_tags(core).await?.iter().map(pins::state_of));
+    Ok(held)
+}
+
+/// The states that running reads hold.
+async fn leased(core: &Core, now: i64) -> Result<BTreeSet<State>> {
     let held = readers::held_by_others(&core.store, now).await?.into_iter();
     Ok(held.map(|h| State { lance_branch: h.lance_branch, manifest_version: h.manifest_version }).collect())
 }
@@ -313,15 +332,18 @@ async fn lives(core: &Core, identity: &BranchIdentity) -> Result<bool> {
     Ok(now.is_some_and(|now| !now.doc.deleted && now.doc.branch_id == identity.branch_id))
 }
 
-/// Whether a branch lives now that the look did not see.
+/// Whether a branch lives now, or a tag stands, that the look did not see.
 ///
 /// # Errors
-/// As [`documents`].
-pub(super) async fn branches_were_made(core: &Core, look: &Look) -> Result<bool> {
+/// As [`documents`]; a tag that cannot be read.
+pub(super) async fn refs_were_made(core: &Core, look: &Look) -> Result<bool> {
     let open = look.views.iter().map(|view| view.snapshot.branch.branch_id.as_str());
     let seen: BTreeSet<&str> = open.chain(look.closed.iter().map(|e| e.doc.branch_id.as_str())).collect();
     let now = documents(core, limits::MAINTENANCE_CONCURRENCY).await?;
-    Ok(now.live.iter().any(|entry| !seen.contains(entry.doc.branch_id.as_str())))
+    if now.live.iter().any(|entry| !seen.contains(entry.doc.branch_id.as_str())) {
+        return Ok(true);
+    }
+    Ok(pins::all_tags(core).await?.iter().any(|tag| !look.tags.contains(&tag.doc.tag_id)))
 }
 
 /// The newest views of every branch that lives now, closed ones left out.

@@ -9,6 +9,7 @@ use crate::error::{Error, Reason, Result};
 use crate::format::arrow::storage_schema;
 use crate::format::snapshot_json;
 use crate::limits;
+use crate::maintenance::progress::Observer;
 use crate::manifest::View;
 use crate::manifest::snapshot::TablePin;
 use crate::model::{EntityType, TypeRef};
@@ -69,14 +70,20 @@ pub(super) async fn look(
     core: &Core,
     view: &View,
     only: Option<&BTreeSet<TypeRef>>,
+    observer: &dyn Observer,
 ) -> Result<BTreeMap<TypeRef, Looked>> {
     let wanted = view.snapshot.pins().filter(|pin| only.is_none_or(|only| only.contains(&pin.type_ref)));
     let seen: Vec<(TablePin, Option<Result<Seen>>)> = futures::stream::iter(wanted.cloned().collect::<Vec<_>>())
         .map(|pin| async move {
+            let key = pin.type_ref.to_string();
             let seen = match pin.at.as_ref().filter(|_| pin.owned) {
-                Some(at) => Some(see(core, at).await),
+                Some(at) => {
+                    observer.table_begun(&key);
+                    Some(see(core, at).await)
+                }
                 None => None,
             };
+            observer.table_done(&key);
             (pin, seen)
         })
         .buffer_unordered(limits::MAINTENANCE_CONCURRENCY)
@@ -183,7 +190,7 @@ fn judge(ty: &EntityType, pin: &TablePin, seen: &Seen, pending: &HashSet<String>
         Some(why) => looked.error = Some(why),
         None if unchecked || looked.classification == Classification::VerifiedMaintenance => {
             let (type_ref, at) = (pin.type_ref.clone(), seen.newest.at().clone());
-            looked.candidate = Some(PinMove { type_ref, at, rows: seen.newest.rows() });
+            looked.candidate = Some(PinMove { type_ref, at, rows: seen.newest.rows(), inherited_from: None });
         }
         None => {}
     }

@@ -33,6 +33,7 @@ fn commit(text: &str, seconds: i64) -> Arc<CommitInfo> {
         counts: Vec::new(),
         manifest_version,
         lance_branch,
+        merge: None,
     })
 }
 

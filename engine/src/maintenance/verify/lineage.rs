@@ -26,17 +26,34 @@ pub(super) fn check(rows: &[ManifestRow], snapshot: &Snapshot) -> Chain {
         }
     }
     let mut commits: Vec<CommitInfo> = Vec::new();
+    let mut brought_in: Vec<CommitInfo> = Vec::new();
     for row in rows.iter().filter(|r| r.object_type == ObjectType::GraphCommit) {
         match commit_row::decode(row) {
+            Ok((commit, extras)) if extras.brought_in => brought_in.push(commit),
             Ok((commit, _)) => commits.push(commit),
             Err(e) => chain.problems.push(e.message().to_string()),
         }
     }
     commits.sort_by(|a, b| a.id.cmp(&b.id));
     links(&commits, &mut chain.problems);
+    ancestry(&commits, &brought_in, &mut chain.problems);
     head(rows, &commits, snapshot, &mut chain.problems);
-    chain.commits = commits.into_iter().map(|c| c.id).collect();
+    chain.commits = commits.into_iter().chain(brought_in).map(|c| c.id).collect();
     chain
+}
+
+/// Every ancestor of the head is in the manifest, and older than what descends from it.
+fn ancestry(commits: &[CommitInfo], brought_in: &[CommitInfo], problems: &mut Vec<String>) {
+    let known: HashSet<&str> = commits.iter().chain(brought_in).map(|c| c.id.as_str()).collect();
+    let merged = commits.iter().flat_map(|c| c.parents.iter().skip(1).map(move |parent| (c, parent)));
+    let inherited = brought_in.iter().flat_map(|c| c.parents.iter().map(move |parent| (c, parent)));
+    for (commit, parent) in merged.chain(inherited) {
+        if !known.contains(parent.as_str()) {
+            problems.push(format!("commit {} descends from {parent}, which is not in the manifest", commit.id));
+        } else if *parent >= commit.id {
+            problems.push(format!("commit {} descends from {parent}, which is not older", commit.id));
+        }
+    }
 }
 
 /// Every commit but the first has the one before it as its first parent, and was made visible later.

@@ -1,16 +1,19 @@
-//! The branches: which live, whether each opens, whether each has a line of its own.
+//! The branches: which live, whether each opens, whether each has a line of its own. The tags: whether what each names
+//! opens.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{VerifyReport, damage};
 use crate::error::{Error, Reason, Result};
 use crate::format::paths;
 use crate::manifest::branches::{self, RefEntry};
+use crate::manifest::tags::{self, TagEntry};
 use crate::manifest::{BranchIdentity, View, resolve};
 use crate::model::branch::MAIN;
+use crate::store::lance::TableAt;
 use crate::txn::Core;
 
-/// The views of main and of every live branch that opens, main first.
+/// Checks branches and tags. Returns the views of main and of every live branch that opens, main first.
 pub(super) async fn check(core: &Core, report: &mut VerifyReport) -> Result<Vec<View>> {
     let mut views = Vec::new();
     match resolve::newest(&core.store, &BranchIdentity::main()).await {
@@ -45,7 +48,54 @@ pub(super) async fn check(core: &Core, report: &mut VerifyReport) -> Result<Vec<
             }
         }
     }
+    check_tags(core, report).await?;
     Ok(views)
+}
+
+/// Checks that the documents of tags can be read, that what they name is there, and that every table opens that it
+/// shows. Of a table that several tags show, the first tells.
+async fn check_tags(core: &Core, report: &mut VerifyReport) -> Result<()> {
+    for file in core.store.log().list(paths::TAGS).await? {
+        if paths::tag_of(&file).is_none() {
+            report.add("I6", "", format!("{}/{file} is no tag document", paths::TAGS));
+        }
+    }
+    let mut opened = HashSet::new();
+    for (name, entry) in tags::every(&core.store).await? {
+        let problem = match entry {
+            Ok(entry) if entry.doc.deleted => None,
+            Ok(entry) => match wrong_with(core, &entry, &mut opened).await {
+                Ok(problem) => problem.map(|problem| (entry.doc.branch, problem)),
+                Err(e) => Some((entry.doc.branch, damage(core, e).await?.message().to_string())),
+            },
+            Err(e) => Some((String::new(), e.message().to_string())),
+        };
+        if let Some((branch, problem)) = problem {
+            report.add("I6", &branch, format!("tag {name:?}: {problem}"));
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with the state that a tag names.
+async fn wrong_with(core: &Core, tag: &TagEntry, opened: &mut HashSet<TableAt>) -> Result<Option<String>> {
+    let version = tag.doc.manifest_version;
+    let Some(view) = resolve::at(&core.store, &tag.identity(), version).await? else {
+        // It may have been deleted since.
+        let now = tags::read(&core.store, &tag.name).await?;
+        let stands = now.is_some_and(|now| !now.doc.deleted && now.doc.tag_id == tag.doc.tag_id);
+        return Ok(stands.then(|| format!("version {version} of the manifest, which it names, is gone")));
+    };
+    if view.snapshot.head() != tag.doc.commit {
+        let (head, commit) = (view.snapshot.head(), &tag.doc.commit);
+        return Ok(Some(format!("it names commit {commit}, and version {version} of the manifest shows {head}")));
+    }
+    for (key, at) in view.snapshot.pins().filter_map(|pin| Some((&pin.type_ref, pin.at.clone()?))) {
+        if opened.insert(at.clone()) && core.store.open_table(&at).await?.is_none() {
+            return Ok(Some(format!("{key} version {} of {} does not exist", at.version, at.location)));
+        }
+    }
+    Ok(None)
 }
 
 /// The documents of live branches by name.

@@ -12,6 +12,7 @@ use super::{Tally, VerifyReport, damage};
 use crate::data::{RowChecker, Violations, value_at};
 use crate::error::{Error, Result};
 use crate::format::arrow::{DST, ID, SRC};
+use crate::maintenance::progress::Observer;
 use crate::manifest::Snapshot;
 use crate::model::key::{KeySource, id_of, key_sources};
 use crate::model::{EntityKind, EntityType, PropertyType, ScalarType, TypeRef, Value};
@@ -37,33 +38,39 @@ struct Subject {
 }
 
 impl Content {
-    /// Checks what a snapshot shows, as far as no branch before showed the same.
+    /// Checks what a snapshot shows, as far as no branch before showed the same. The observer is told that each of its
+    /// types is done.
     pub async fn check(
         &mut self,
         core: &Core,
         snapshot: &Snapshot,
         tables: &HashMap<TypeRef, Table>,
         report: &mut VerifyReport,
+        observer: &dyn Observer,
     ) -> Result<()> {
         let of = |kind| snapshot.schema.types.iter().filter(move |t| t.kind == kind);
         let mut edges: Vec<(&EntityType, &Table)> = Vec::new();
         let mut needed: BTreeSet<TypeRef> = BTreeSet::new();
         for ty in of(EntityKind::Edge) {
-            if let Some(table) = tables.get(&ty.type_ref())
-                && self.seen.insert(subject(snapshot, ty, table))
-            {
-                needed.extend(ends(ty));
-                edges.push((ty, table));
+            match tables.get(&ty.type_ref()) {
+                Some(table) if self.seen.insert(subject(snapshot, ty, table)) => {
+                    needed.extend(ends(ty));
+                    edges.push((ty, table));
+                }
+                _ => observer.table_done(&ty.type_ref().to_string()),
             }
         }
         let mut nodes: HashMap<TypeRef, Hashes> = HashMap::new();
         for ty in of(EntityKind::Node) {
             let type_ref = ty.type_ref();
+            let key = type_ref.to_string();
             let Some(table) = tables.get(&type_ref) else {
+                observer.table_done(&key);
                 continue;
             };
             let new = self.seen.insert(subject(snapshot, ty, table));
             if new || needed.contains(&type_ref) {
+                observer.table_begun(&key);
                 let mut check = TableCheck::new(snapshot, ty, table)?;
                 check.run(core, None).await?;
                 let ids = if new { check.finish(report) } else { check.ids };
@@ -71,11 +78,15 @@ impl Content {
                     nodes.insert(type_ref, ids);
                 }
             }
+            observer.table_done(&key);
         }
         for (ty, table) in edges {
+            let key = ty.type_ref().to_string();
+            observer.table_begun(&key);
             let mut check = TableCheck::new(snapshot, ty, table)?;
             check.run(core, Some(&nodes)).await?;
             check.finish(report);
+            observer.table_done(&key);
         }
         Ok(())
     }

@@ -8,12 +8,15 @@ use bytes::Bytes;
 use super::*;
 use crate::data::array_from_values;
 use crate::format::arrow::logical_schema;
+use crate::format::tag_json::TagDoc;
 use crate::format::{intent_json, paths};
+use crate::maintenance::progress::Nobody;
+use crate::manifest::tags;
 use crate::model::{Actor, PropertyType, ReadSelector, ScalarType, TypeRef, Value};
 use crate::read::fixture::{Fixture, ours};
 use crate::store::lance::TableAt;
 use crate::store::lance::stage::{GoneRows, NewRows};
-use crate::{branch, read};
+use crate::{branch, history, read};
 
 const SCHEMA: &str = r#"
     node Person {
@@ -88,7 +91,7 @@ async fn graph(rows: People<'_>, edges: &[(&str, &str, &str)]) -> Fixture {
 
 /// Every problem as `invariant branch detail`.
 async fn problems(fixture: &Fixture) -> Vec<String> {
-    let report = verify(&fixture.core).await.unwrap();
+    let report = verify(&fixture.core, &Nobody).await.unwrap();
     report.problems.into_iter().map(|p| format!("{} {} {}", p.invariant, p.branch, p.detail)).collect()
 }
 
@@ -105,11 +108,11 @@ async fn a_healthy_graph_is_clean_on_every_branch() {
     branch::create::create(&fixture.core, "gone", &from, &Actor::default()).await.unwrap();
     branch::delete::delete(&fixture.core, "gone", false, &Actor::default()).await.unwrap();
     fixture.delete(&knows(), &["l"]).await;
-    let report = verify(&fixture.core).await.unwrap();
+    let report = verify(&fixture.core, &Nobody).await.unwrap();
     assert_eq!(report.problems, Vec::new());
     assert_eq!((report.branches, report.tables, report.commits, report.pending), (2, 3, 3, 0));
     let empty = Fixture::new(SCHEMA).await;
-    let report = verify(&empty.core).await.unwrap();
+    let report = verify(&empty.core, &Nobody).await.unwrap();
     assert_eq!((report.is_clean(), report.branches, report.tables, report.commits), (true, 1, 0, 1));
 }
 
@@ -222,7 +225,7 @@ async fn intents_are_counted_and_unreadable_ones_reported() {
     let intent = intent_json::sample();
     let bytes = intent_json::encode(&intent).unwrap();
     log.create_if_absent(&paths::intent(&intent.claim_id()), bytes.clone()).await.unwrap();
-    let report = verify(&fixture.core).await.unwrap();
+    let report = verify(&fixture.core, &Nobody).await.unwrap();
     assert_eq!((report.pending, report.problems), (1, Vec::new()));
     log.create_if_absent(&paths::intent("01ARZ3NDEKTSV4RRFFQ69G5FAV"), bytes).await.unwrap();
     only(&fixture, "I7 ", "does not belong under its name").await;
@@ -244,4 +247,24 @@ async fn blobs_count_for_required_values_without_being_read() {
     };
     let rows = read::scan::scan(&fixture.core, &fixture.snapshot().await, &request, None).await.unwrap();
     assert_eq!(Fixture::rows(rows.batches).await.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
+}
+
+#[tokio::test]
+async fn tags_of_what_is_not_there_are_found() {
+    let fixture = graph(GOOD, &[]).await;
+    let at = ReadSelector::default();
+    let tag = history::tags::create(&fixture.core, "v1", &at, "", &Actor::default()).await.unwrap();
+    assert_eq!(problems(&fixture).await, Vec::<String>::new());
+    let good = tags::live(&fixture.core.store, "v1").await.unwrap();
+    let gone = TagDoc { manifest_version: 99, ..good.doc.clone() };
+    tags::replace(&fixture.core.store, &good, &gone).await.unwrap();
+    only(&fixture, "I6 main tag \"v1\": version 99", "is gone").await;
+    let now = tags::live(&fixture.core.store, "v1").await.unwrap();
+    let other = TagDoc { manifest_version: 1, ..good.doc.clone() };
+    tags::replace(&fixture.core.store, &now, &other).await.unwrap();
+    only(&fixture, "I6 main tag \"v1\": it names commit", &tag.commit).await;
+    history::tags::delete(&fixture.core, "v1").await.unwrap();
+    assert_eq!(problems(&fixture).await, Vec::<String>::new());
+    fixture.core.store.log().create_if_absent(&paths::tag("x/y"), Bytes::from_static(b"{")).await.unwrap();
+    only(&fixture, "I6  tag \"x/y\": ", "_refs/tags/x%2Fy.json is unreadable").await;
 }

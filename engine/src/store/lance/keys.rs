@@ -3,20 +3,25 @@
 //! Keys are remembered as keyed 128-bit hashes under a secret drawn per process, so that distinct keys
 //! never meet even if somebody tries; an entry gives the row's address. The index follows the table: it
 //! reads the key columns of fragments it has not seen and the deletions it has not seen, nothing else.
+//!
+//! What this engine writes never changes a value in place nor brings a row back. Other programs may have done
+//! either to a version that was published all the same, so a fragment whose files or deletions say so is read anew.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-use std::sync::OnceLock;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_row::{RowConverter, SortField};
 use futures::TryStreamExt;
+use lance_core::utils::deletion::DeletionVector;
+use lance_table::format::Fragment;
 use siphasher::sip128::SipHasher24;
 
 use super::scan::{ROW_ADDRESS, Scan};
-use super::{FragmentInfo, Table, TableAt, error};
+use super::{Table, TableAt, error};
 use crate::error::{Error, Result};
 
 /// A key's hash.
@@ -29,8 +34,22 @@ type Map = HashMap<KeyHash, u64, BuildHasherDefault<rustc_hash::FxHasher>>;
 pub struct KeyIndex {
     columns: Vec<String>,
     at: Option<TableAt>,
-    fragments: HashMap<u64, Option<String>>,
+    fragments: HashMap<u64, Known>,
     map: Map,
+    /// Whether two rows were met with one key, of which the map holds only one: it cannot tell any more what becomes of
+    /// the key when a row goes.
+    doubled: bool,
+}
+
+/// What is known of a fragment.
+#[derive(Clone, Debug)]
+struct Known {
+    /// Tells apart the files that say what its rows have in the index's columns.
+    files: u64,
+    /// Tells apart its deletion files.
+    deletions: Option<(u64, u64)>,
+    /// Its rows that are gone. Some whose key is null may be missing: no key depends on them.
+    gone: Arc<DeletionVector>,
 }
 
 /// The hash of one text key.
@@ -81,7 +100,7 @@ pub fn hash_rows(batch: &RecordBatch, columns: &[String]) -> Result<Vec<Option<K
 impl KeyIndex {
     /// An index that knows nothing yet.
     pub fn new(columns: Vec<String>) -> Self {
-        Self { columns, at: None, fragments: HashMap::new(), map: Map::default() }
+        Self { columns, at: None, fragments: HashMap::new(), map: Map::default(), doubled: false }
     }
 
     /// The address of the row with this key.
@@ -113,50 +132,73 @@ impl KeyIndex {
         if self.at.as_ref() == Some(table.at()) {
             return Ok(());
         }
-        if self.at.as_ref().is_none_or(|at| at.version > table.version()) {
-            *self = Self::new(std::mem::take(&mut self.columns));
+        if self.doubled || self.at.as_ref().is_none_or(|at| at.version > table.version()) {
+            self.forget();
         }
-        let now = table.fragments();
-        self.forget_missing(&now);
         // Until everything below is read the index matches no version.
         self.at = None;
-        for fragment in &now {
-            if let Some(known) = self.fragments.get(&fragment.id)
-                && *known != fragment.deletion_tag
-            {
-                self.apply_deletions(table, fragment).await?;
-            }
-        }
-        let unseen: Vec<u64> = now.iter().filter(|f| !self.fragments.contains_key(&f.id)).map(|f| f.id).collect();
+        let now = table.dataset.fragments().clone();
+        let files = self.files(table, &now)?;
+        self.keep(|id, known| files.get(&id) == Some(&known.files));
+        self.reckon_with_deletions(table, &now).await?;
+        let unseen: Vec<u64> = now.iter().map(|f| f.id).filter(|id| !self.fragments.contains_key(id)).collect();
         if !unseen.is_empty() {
             self.read(table, unseen).await?;
         }
-        for fragment in now {
-            self.fragments.insert(fragment.id, fragment.deletion_tag);
+        for fragment in now.iter() {
+            if let (false, Some(files)) = (self.fragments.contains_key(&fragment.id), files.get(&fragment.id)) {
+                let gone = deleted(table, fragment).await?;
+                self.fragments.insert(fragment.id, Known { files: *files, deletions: deletions(fragment), gone });
+            }
         }
         self.at = Some(table.at().clone());
         Ok(())
     }
 
-    fn forget_missing(&mut self, now: &[FragmentInfo]) {
+    fn forget(&mut self) {
+        *self = Self::new(std::mem::take(&mut self.columns));
+    }
+
+    /// Forgets all other fragments.
+    fn keep(&mut self, stays: impl Fn(u64, &Known) -> bool) {
         let before = self.fragments.len();
-        self.fragments.retain(|id, _| now.iter().any(|f| f.id == *id));
+        self.fragments.retain(|id, known| stays(*id, known));
         if self.fragments.len() < before {
             let fragments = &self.fragments;
-            self.map.retain(|_, address| fragments.contains_key(&(*address >> 32)));
+            self.map.retain(|_, address| fragments.contains_key(&fragment_of(*address)));
         }
     }
 
-    async fn apply_deletions(&mut self, table: &Table, fragment: &FragmentInfo) -> Result<()> {
-        let id = usize::try_from(fragment.id).unwrap_or(usize::MAX);
-        let Some(handle) = table.dataset.get_fragment(id) else {
-            return Ok(());
-        };
-        let Some(deleted) = handle.get_deletion_vector().await.map_err(error::convert)? else {
-            return Ok(());
-        };
-        self.map
-            .retain(|_, address| *address >> 32 != fragment.id || !deleted.contains((*address & 0xffff_ffff) as u32));
+    /// What tells apart, by fragment, the files with the index's columns.
+    fn files(&self, table: &Table, fragments: &[Fragment]) -> Result<HashMap<u64, u64>> {
+        let columns = table.dataset.schema().project(&self.columns).map_err(error::convert)?;
+        let fields = columns.field_ids();
+        Ok(fragments.iter().map(|fragment| (fragment.id, files_with(fragment, &fields))).collect())
+    }
+
+    /// Takes out what was deleted since, and forgets fragments of which rows came back.
+    async fn reckon_with_deletions(&mut self, table: &Table, now: &[Fragment]) -> Result<()> {
+        let mut gone = HashMap::new();
+        let mut back = HashSet::new();
+        for fragment in now {
+            let Some(known) = self.fragments.get_mut(&fragment.id) else { continue };
+            if known.deletions == deletions(fragment) {
+                continue;
+            }
+            let deleted = deleted(table, fragment).await?;
+            if known.gone.iter().all(|offset| deleted.contains(offset)) {
+                known.deletions = deletions(fragment);
+                known.gone = deleted.clone();
+                gone.insert(fragment.id, deleted);
+            } else {
+                back.insert(fragment.id);
+            }
+        }
+        if !gone.is_empty() {
+            let stays = |address| gone.get(&fragment_of(address)).is_none_or(|gone| !gone.contains(offset_of(address)));
+            self.map.retain(|_, address| stays(*address));
+        }
+        self.keep(|id, _| !back.contains(&id));
         Ok(())
     }
 
@@ -171,7 +213,7 @@ impl KeyIndex {
                 .ok_or_else(|| Error::internal("a scan returned no row addresses"))?;
             for (hash, address) in hash_rows(&batch, &self.columns)?.into_iter().zip(addresses.values()) {
                 if let Some(hash) = hash {
-                    self.map.insert(hash, *address);
+                    self.doubled |= self.map.insert(hash, *address).is_some();
                 }
             }
         }
@@ -185,28 +227,136 @@ impl KeyIndex {
         if self.at.as_ref() != Some(before) {
             return;
         }
-        let fragments = after.fragments();
-        self.at = None;
-        self.forget_missing(&fragments);
+        let now = after.dataset.fragments().clone();
+        // More rows than keys: somebody described the change wrongly, so the index starts anew.
+        if self.doubled || self.take_over(after, &now, gone, added).is_none() {
+            self.forget();
+        } else {
+            self.at = Some(after.at().clone());
+        }
+    }
+
+    /// `None` if the change is not what it is said to be.
+    fn take_over(
+        &mut self,
+        after: &Table,
+        now: &[Fragment],
+        gone: &[(KeyHash, u64)],
+        added: &[Option<KeyHash>],
+    ) -> Option<()> {
+        let files = self.files(after, now).ok()?;
+        self.keep(|id, _| files.contains_key(&id));
         for (key, address) in gone {
             if self.map.get(key) == Some(address) {
                 self.map.remove(key);
             }
+            if let Some(known) = self.fragments.get_mut(&fragment_of(*address)) {
+                Arc::make_mut(&mut known.gone).extend([offset_of(*address)]);
+            }
         }
         let mut keys = added.iter();
-        for fragment in fragments.iter().filter(|f| !self.fragments.contains_key(&f.id)) {
-            for offset in 0..fragment.physical_rows {
-                // More rows than keys: somebody described the change wrongly, so the index starts anew.
-                let Some(key) = keys.next() else {
-                    *self = Self::new(std::mem::take(&mut self.columns));
-                    return;
-                };
-                if let Some(key) = key {
+        for fragment in now {
+            let files = *files.get(&fragment.id)?;
+            let deletions = deletions(fragment);
+            if let Some(known) = self.fragments.get_mut(&fragment.id) {
+                known.deletions = deletions;
+                if known.files != files {
+                    return None;
+                }
+                continue;
+            }
+            for offset in 0..fragment.physical_rows.unwrap_or(0) as u64 {
+                if let Some(key) = keys.next()? {
                     self.map.insert(*key, (fragment.id << 32) | offset);
                 }
             }
+            self.fragments.insert(fragment.id, Known { files, deletions, gone: Arc::default() });
         }
-        self.fragments = fragments.into_iter().map(|f| (f.id, f.deletion_tag)).collect();
-        self.at = Some(after.at().clone());
+        Some(())
+    }
+}
+
+fn fragment_of(address: u64) -> u64 {
+    address >> 32
+}
+
+fn offset_of(address: u64) -> u32 {
+    (address & 0xffff_ffff) as u32
+}
+
+/// Tells apart the files of a fragment, overlays included, that hold any of these fields.
+fn files_with(fragment: &Fragment, fields: &[i32]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let overlays = fragment.overlays.iter().map(|overlay| (&overlay.data_file, overlay.committed_version));
+    for (file, since) in fragment.files.iter().map(|file| (file, 0)).chain(overlays) {
+        for (position, field) in file.fields.iter().enumerate().filter(|(_, field)| fields.contains(field)) {
+            (&file.path, file.base_id, field, file.column_indices.get(position), since).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// Tells apart the deletion files of a fragment.
+fn deletions(fragment: &Fragment) -> Option<(u64, u64)> {
+    fragment.deletion_file.as_ref().map(|file| (file.read_version, file.id))
+}
+
+/// The rows of a fragment that are gone.
+async fn deleted(table: &Table, fragment: &Fragment) -> Result<Arc<DeletionVector>> {
+    let handle = usize::try_from(fragment.id).ok().and_then(|id| table.dataset.get_fragment(id));
+    let Some(handle) = handle.filter(|_| fragment.deletion_file.is_some()) else {
+        return Ok(Arc::default());
+    };
+    Ok(handle.get_deletion_vector().await.map_err(error::convert)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lance_table::format::overlay::{DataOverlayFile, OverlayCoverage};
+    use lance_table::format::{DataFile, DeletionFile, DeletionFileType};
+
+    fn file(path: &str, fields: &[i32]) -> DataFile {
+        DataFile::new_legacy_from_fields(path, fields.to_vec(), None)
+    }
+
+    fn fragment(files: Vec<DataFile>) -> Fragment {
+        Fragment { files, ..Fragment::new(0) }
+    }
+
+    #[test]
+    fn files_are_told_apart_by_the_columns_of_the_index() {
+        let key = |fragment: &Fragment| files_with(fragment, &[0, 3]);
+        let before = fragment(vec![file("a", &[0, 1, 3])]);
+        // Another column elsewhere or beside, and other deletions, change no key.
+        let beside = fragment(vec![file("a", &[0, -2, 3]), file("b", &[1])]);
+        let mut deleted = before.clone();
+        deleted.deletion_file = Some(DeletionFile {
+            read_version: 1,
+            id: 2,
+            file_type: DeletionFileType::Array,
+            num_deleted_rows: Some(1),
+            base_id: None,
+        });
+        for same in [&beside, &deleted] {
+            assert_eq!(key(same), key(&before), "{same:?}");
+        }
+        let elsewhere = DataFile { base_id: Some(1), ..file("a", &[0, 1, 3]) };
+        let overlay = DataOverlayFile {
+            data_file: file("o", &[3]),
+            coverage: OverlayCoverage::Shared(Arc::default()),
+            committed_version: 4,
+        };
+        let others = [
+            fragment(vec![file("b", &[0, 1, 3])]),
+            fragment(vec![file("a", &[-2, 1, 3]), file("b", &[0])]),
+            fragment(vec![elsewhere]),
+            Fragment { overlays: vec![overlay], ..before.clone() },
+        ];
+        for other in others {
+            assert_ne!(key(&other), key(&before), "{other:?}");
+        }
+        assert_eq!(deletions(&deleted), Some((1, 2)));
+        assert_eq!(deletions(&before), None);
     }
 }

@@ -8,6 +8,7 @@ mod blob;
 pub mod clean;
 pub mod commit;
 pub mod compact;
+pub mod delta;
 pub mod error;
 pub mod filter;
 mod handler;

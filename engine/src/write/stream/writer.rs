@@ -18,7 +18,7 @@ type Running = (mpsc::Sender<Result<RecordBatch>>, JoinHandle<Result<NewRows>>);
 
 /// Starts with its first batch; one that never gets one writes nothing.
 #[derive(Default)]
-pub(super) struct Writer {
+pub(in crate::write) struct Writer {
     running: Option<Running>,
 }
 

@@ -19,6 +19,7 @@ fn commit(id: &str, parent: Option<&str>, version: u64, line: Option<&str>) -> M
         counts: Vec::new(),
         manifest_version: version,
         lance_branch: line.map(Into::into),
+        merge: None,
     };
     encode(&commit, &CommitExtras::default()).unwrap()
 }
@@ -51,6 +52,32 @@ fn a_fresh_fork_has_only_inherited_heads() {
     written[2] = head("b", "B");
     written.push(commit("B", Some("A"), 2, Some("L")));
     assert!(check(&written, &snapshot("B", 2, Some("L"))).problems.is_empty());
+}
+
+fn merge(id: &str, parents: [&str; 2], version: u64) -> ManifestRow {
+    let (commit, extras) = crate::format::commit_row::decode(&commit(id, None, version, None)).unwrap();
+    encode(&CommitInfo { parents: parents.map(Into::into).to_vec(), ..commit }, &extras).unwrap()
+}
+
+fn brought_in(id: &str, parent: &str) -> ManifestRow {
+    let (commit, extras) = crate::format::commit_row::decode(&commit(id, Some(parent), 9, Some("L"))).unwrap();
+    encode(&commit, &CommitExtras { brought_in: true, ..extras }).unwrap()
+}
+
+#[test]
+fn what_a_merge_brought_in_is_no_part_of_the_chain_but_all_of_it_is_there() {
+    let mut rows = chain();
+    rows[2] = merge("D", ["B", "C"], 3);
+    rows[3] = head("b", "D");
+    rows.insert(2, brought_in("C", "A"));
+    let found = check(&rows, &snapshot("D", 3, None));
+    assert_eq!(found.problems, Vec::<String>::new());
+    rows.remove(2);
+    let found = check(&rows, &snapshot("D", 3, None));
+    assert_eq!(found.problems, ["commit D descends from C, which is not in the manifest"]);
+    rows.insert(2, brought_in("C", "AA"));
+    let found = check(&rows, &snapshot("D", 3, None));
+    assert_eq!(found.problems, ["commit C descends from AA, which is not in the manifest"]);
 }
 
 #[test]

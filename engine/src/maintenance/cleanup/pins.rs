@@ -1,0 +1,189 @@
+//! Lasting pins: what tags name, and the states from which merges of live branches would begin.
+//!
+//! A merge compares both sides with their nearest common ancestors, so it needs those as long as both branches live.
+//! All pairs of branches are covered by one walk ([`ancestry::bases`]), which goes no further back than the oldest of
+//! them, so there is no limit to the pairs; criss-cross merges take a few walks more. Where branches only forked, these
+//! are the states they were forked from, which stay anyway; a pin is made for those that merges moved on. Tags keep
+//! what they name and nothing before it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::maintenance::retention::{Branch, Line, Pin, State};
+use crate::manifest::ancestry::{self, Base};
+use crate::manifest::tags::{self, TagEntry};
+use crate::model::CommitInfo;
+use crate::txn::Core;
+
+/// Every ancestor of the head of a live branch, by id.
+pub(super) type Known = HashMap<String, Arc<CommitInfo>>;
+
+/// The tags.
+///
+/// # Errors
+/// [`crate::error::Reason::DataCorrupt`] or [`crate::error::Reason::StorageStampTooNew`] naming one that cannot be
+/// read: what it keeps is not known. The store's.
+pub(super) async fn all_tags(core: &Core) -> Result<Vec<TagEntry>> {
+    let mut found = Vec::new();
+    for (name, entry) in tags::every(&core.store).await? {
+        found.push(entry.map_err(|e| unreadable(&name, e))?);
+    }
+    found.retain(|entry| !entry.doc.deleted);
+    Ok(found)
+}
+
+fn unreadable(tag: &str, cause: Error) -> Error {
+    let what =
+        format!("tag {tag:?} cannot be read, so what it keeps is not known; nothing was removed: {}", cause.message());
+    Error::new(cause.reason(), what).with("tag", tag).caused_by(cause)
+}
+
+/// The state a tag names.
+pub(super) fn state_of(tag: &TagEntry) -> State {
+    State { lance_branch: tag.doc.lance_branch.clone(), manifest_version: tag.doc.manifest_version }
+}
+
+/// The pins. `heads` are the newest commits of `branches`, one each; `lines` are those that exist. What is on a line
+/// that is gone is gone, too.
+pub(super) fn pins(
+    tags: &[TagEntry],
+    branches: &[Branch],
+    heads: &[String],
+    known: &Known,
+    lines: &[Line],
+) -> Vec<Pin> {
+    let made_since = branches.iter().map(|branch| &branch.lance_branch);
+    let there: BTreeSet<&Option<String>> = lines.iter().map(|line| &line.lance_branch).chain(made_since).collect();
+    let named = tags.iter().map(|tag| (state_of(tag), format!("tag {}", tag.name)));
+    let pins = named.chain(bases(branches, heads, known)).filter(|(state, _)| there.contains(&state.lance_branch));
+    pins.map(|(state, why)| Pin { lance_branch: state.lance_branch, manifest_version: state.manifest_version, why })
+        .collect()
+}
+
+/// The states where branches would be compared, each with the first two of them. Where two have several nearest common
+/// ancestors, a merge also asks what those come from, and so on.
+fn bases(branches: &[Branch], heads: &[String], known: &Known) -> Vec<(State, String)> {
+    let own = branches.iter().map(|b| State { lance_branch: b.lance_branch.clone(), manifest_version: b.head });
+    let kept: BTreeSet<State> = own.chain(branches.iter().filter_map(|b| b.forked_from.clone())).collect();
+    let pair = |&(a, b): &(usize, usize)| Some((branches.get(a)?.name.as_str(), branches.get(b)?.name.as_str()));
+    let mut level = steps(heads.iter().map(String::as_str), known);
+    let mut whose: Vec<Option<(&str, &str)>> = level.iter().map(|base| pair(&base.between)).collect();
+    let mut found: BTreeMap<State, String> = BTreeMap::new();
+    for _ in 0..limits::MAX_MERGE_BASES {
+        let before = found.len();
+        for (base, pair) in level.iter().zip(&whose) {
+            if let Some((a, b)) = pair {
+                found.entry(State::of(&base.commit)).or_insert_with(|| format!("base of {a} and {b}"));
+            }
+        }
+        if found.len() == before {
+            break;
+        }
+        let next = steps(level.iter().map(|base| base.commit.id.as_str()), known);
+        whose = next.iter().map(|base| whose.get(base.between.0).copied().flatten()).collect();
+        level = next;
+    }
+    found.into_iter().filter(|(state, _)| !kept.contains(state)).collect()
+}
+
+fn steps<'a>(heads: impl Iterator<Item = &'a str>, known: &Known) -> Vec<Base> {
+    let heads: Vec<&str> = heads.collect();
+    ancestry::bases(&heads, |id| known.get(id).cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Actor;
+
+    /// `3d main:4 2c 2b` is commit 3d, version 4 of main's line, with the parents 2c and 2b.
+    fn known(text: &str) -> Known {
+        let one = |line: &str| {
+            let mut words = line.split_whitespace();
+            let (id, at) = (words.next().unwrap(), words.next().unwrap());
+            let State { lance_branch, manifest_version } = state(at);
+            let commit = CommitInfo {
+                id: id.into(),
+                parents: words.map(Into::into).collect(),
+                branch: "any".into(),
+                actor: Actor::default(),
+                created_at: 0,
+                message: String::new(),
+                request_id: String::new(),
+                operation: "load".into(),
+                counts: Vec::new(),
+                manifest_version,
+                lance_branch,
+                merge: None,
+            };
+            (id.to_string(), Arc::new(commit))
+        };
+        text.split(',').map(one).collect()
+    }
+
+    fn state(at: &str) -> State {
+        let (line, version) = at.split_once(':').unwrap();
+        let lance_branch = (line != "main").then(|| line.to_string());
+        State { lance_branch, manifest_version: version.parse().unwrap() }
+    }
+
+    fn branch(name: &str, head: &str, forked_from: Option<&str>) -> Branch {
+        let State { lance_branch, manifest_version } = state(head);
+        let forked_from = forked_from.map(state);
+        Branch { name: name.into(), lance_branch, head: manifest_version, forked_from, lineage: Vec::new() }
+    }
+
+    fn lines(names: &[&str]) -> Vec<Line> {
+        let line = |name: &&str| Line {
+            lance_branch: (*name != "main").then(|| (*name).to_string()),
+            origin: None,
+            made_at: 0,
+            versions: BTreeMap::new(),
+        };
+        names.iter().map(line).collect()
+    }
+
+    fn told(branches: &[Branch], heads: &[&str], known: &Known, lines: &[Line]) -> Vec<String> {
+        let heads: Vec<String> = heads.iter().map(ToString::to_string).collect();
+        let pins = pins(&[], branches, &heads, known, lines);
+        pins.into_iter()
+            .map(|p| format!("{}:{} {}", p.lance_branch.unwrap_or("main".into()), p.manifest_version, p.why))
+            .collect()
+    }
+
+    #[test]
+    fn forks_need_no_pins_and_merges_do() {
+        // B and C were forked at 2a. What B had at 3b is in main, and in C, which was made and merged after that.
+        let history = known(
+            "1a main:1, 2a main:2 1a, 3b B:3 2a, 4c C:3 2a, 5a main:3 2a 3b, 6b B:4 3b, 7c C:4 4c 3b, 8a main:4 5a",
+        );
+        let forked = [branch("main", "main:2", None), branch("b", "B:3", Some("main:2"))];
+        assert!(told(&forked, &["2a", "3b"], &history, &lines(&["main", "B"])).is_empty());
+        let [main, b, c] =
+            [branch("main", "main:4", None), branch("b", "B:4", Some("main:2")), branch("c", "C:4", Some("main:2"))];
+        let all = lines(&["main", "B", "C"]);
+        let merged = told(&[main.clone(), b.clone(), c.clone()], &["8a", "6b", "7c"], &history, &all);
+        assert_eq!(merged, ["B:3 base of main and b"]);
+        // Also when the branch it was made on is gone, for as long as its line is there.
+        let both = [main, c];
+        assert_eq!(told(&both, &["8a", "7c"], &history, &all), ["B:3 base of main and c"]);
+        assert!(told(&both, &["8a", "7c"], &history, &lines(&["main", "C"])).is_empty());
+        assert!(told(&[b], &["6b"], &history, &all).is_empty());
+    }
+
+    #[test]
+    fn a_criss_cross_keeps_both_sides_and_what_they_come_from() {
+        let history = known(
+            "1a main:1, 2a main:2 1a, 3b B:3 2a, 4a main:3 2a, 5a main:4 4a 3b, 6b B:4 3b 4a, 7a main:5 5a, 8b B:5 6b, \
+             9c C:2 1a",
+        );
+        let [main, b, c] =
+            [branch("main", "main:5", None), branch("b", "B:5", Some("main:1")), branch("c", "C:2", Some("main:1"))];
+        let all = lines(&["main", "B", "C"]);
+        let told = told(&[main, b, c], &["7a", "8b", "9c"], &history, &all);
+        let pair = "base of main and b";
+        assert_eq!(told, [format!("main:2 {pair}"), format!("main:3 {pair}"), format!("B:3 {pair}")]);
+    }
+}
