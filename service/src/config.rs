@@ -86,6 +86,10 @@ pub struct Config {
     #[arg(long, env = "OMNIGRAPH_MAX_CALLS", default_value_t = limits::MAX_CALLS, value_name = "CALLS")]
     pub max_calls: usize,
 
+    /// Most followers of branches, beside the calls under way
+    #[arg(long, env = "OMNIGRAPH_MAX_WATCHERS", default_value_t = limits::MAX_WATCHERS, value_name = "CALLS")]
+    pub max_watchers: usize,
+
     /// Largest load, in bytes as they arrive
     #[arg(long, env = "OMNIGRAPH_MAX_LOAD_BYTES", default_value_t = limits::MAX_LOAD_BYTES, value_name = "BYTES")]
     pub max_load_bytes: u64,
@@ -133,6 +137,7 @@ impl Config {
             max_message_bytes: limits::MAX_MESSAGE_BYTES,
             max_streams: limits::MAX_STREAMS,
             max_calls: limits::MAX_CALLS,
+            max_watchers: limits::MAX_WATCHERS,
             max_load_bytes: limits::MAX_LOAD_BYTES,
             max_spooled_bytes: limits::MAX_SPOOLED_BYTES,
             drain_seconds: limits::DRAIN_SECONDS,

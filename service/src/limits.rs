@@ -17,6 +17,12 @@ pub const FLIGHT_BATCH_BYTES: usize = 4 * 1024 * 1024 - 128 * 1024;
 /// Bytes of one chunk of an export.
 pub const EXPORT_CHUNK_BYTES: usize = 1024 * 1024;
 
+/// Bytes of one batch of differences, roughly. One that is larger still travels whole.
+pub const CHANGE_BATCH_BYTES: usize = 1024 * 1024;
+
+/// Differences in one batch.
+pub const CHANGE_BATCH_ENTITIES: usize = 1000;
+
 /// Bytes buffered before they are written to the spool file of a load.
 pub const SPOOL_BUFFER_BYTES: usize = 1024 * 1024;
 
@@ -34,6 +40,13 @@ pub const MAX_CALLS: usize = 1024;
 
 /// Calls under way on one connection.
 pub const MAX_STREAMS: u32 = 256;
+
+/// Followers of branches in the whole process, beside the calls under way: they stay for as long as they like, and
+/// each asks the store again and again whether there is something new.
+pub const MAX_WATCHERS: usize = 256;
+
+/// The part of the calls of one connection that may follow branches, so that room for others is left: one of so many.
+pub const WATCHER_SHARE: usize = 2;
 
 /// Entries on a page when the caller leaves it to the server.
 pub const DEFAULT_PAGE_SIZE: usize = 100;

@@ -77,7 +77,7 @@ impl Server {
         let plan = Plan {
             health: health.clone(),
             state: state.clone(),
-            refuse: CancellationToken::new(),
+            refuse: state.draining().clone(),
             cut: CancellationToken::new(),
             delay: std::time::Duration::from_secs(config.shutdown_delay_seconds),
             drain: config.drain(),
@@ -152,7 +152,7 @@ async fn run(
         .layer(Around(CountCalls(metrics.calls().clone())))
         .layer(Around(TraceCalls))
         .layer(Around(token))
-        .layer(Around(LimitCalls::new(config.max_calls)))
+        .layer(Around(LimitCalls::new(config.max_calls, config.max_watchers)))
         .layer(Around(HonourDeadline))
         .layer(Around(WholeUploads))
         .into_inner();
@@ -167,7 +167,10 @@ async fn run(
         .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
         .layer(around)
         .add_routes(routes)
-        .serve_with_incoming_shutdown(connection::accept(listener, plan.cut.clone()), refused.cancelled_owned());
+        .serve_with_incoming_shutdown(
+            connection::accept(listener, plan.cut.clone(), config.max_streams),
+            refused.cancelled_owned(),
+        );
     let mut served = Box::pin(serving);
     tokio::select! {
         ended = &mut served => {

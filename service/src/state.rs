@@ -18,6 +18,7 @@ use omnigraph_engine::error::{Error, Kind, Reason, Result};
 use omnigraph_engine::store::root::Root;
 use omnigraph_engine::{Access, Engine, EngineOptions, Graph};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
@@ -42,6 +43,7 @@ struct Inner {
     access: Access,
     graphs: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Slot>>>>,
     tasks: TaskTracker,
+    draining: CancellationToken,
     budget: SpoolBudget,
     spool_dir: PathBuf,
     max_load_bytes: u64,
@@ -80,6 +82,7 @@ impl State {
             access: config.access(),
             graphs: Mutex::default(),
             tasks: TaskTracker::new(),
+            draining: CancellationToken::new(),
             budget: SpoolBudget::new(config.max_spooled_bytes),
             spool_dir: config.spool_dir.clone().unwrap_or_else(std::env::temp_dir),
             max_load_bytes: config.max_load_bytes,
@@ -218,6 +221,12 @@ impl State {
             Ok(result) => result,
             Err(e) => Err(Error::internal("a write was torn down").caused_by(e)),
         }
+    }
+
+    /// Cancelled once the server takes no new connections and calls under way should come to their end. Answers
+    /// that have none of their own end with it.
+    pub fn draining(&self) -> &CancellationToken {
+        &self.inner.draining
     }
 
     /// Waits until no write is under way. None may be started any more.

@@ -159,8 +159,6 @@ fn reason(reason: Reason) -> ErrorReason {
         return known;
     }
     match reason.kind() {
-        // Main is refused for what the request names, not for the state it is in.
-        _ if reason == Reason::BranchProtected => ErrorReason::InvalidArgument,
         Kind::Invalid | Kind::NotFound | Kind::AlreadyExists => ErrorReason::InvalidArgument,
         Kind::Conflict => ErrorReason::ReadSetChanged,
         Kind::FailedPrecondition => ErrorReason::ConfirmationRequired,

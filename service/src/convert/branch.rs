@@ -17,6 +17,7 @@ pub fn to_proto(branch: BranchInfo, head: &Snapshot) -> v1::Branch {
         name: branch.name,
         parent: branch.parent,
         forked_from: branch.forked_from,
+        protected: branch.protected,
     }
 }
 
@@ -41,6 +42,7 @@ mod tests {
             head: "C2".into(),
             created_at: 1,
             actor: Actor("ada".into()),
+            protected: true,
         }
     }
 
@@ -56,7 +58,7 @@ mod tests {
         let message = to_proto(info(name), &snapshot(identity));
         assert_eq!((message.name.as_str(), message.branch_id.as_str()), (name, "B"));
         assert_eq!((message.parent.as_str(), message.forked_from.as_str()), ("main", "C1"));
-        assert_eq!(message.actor.unwrap().id, "ada");
+        assert_eq!((message.actor.unwrap().id.as_str(), message.protected), ("ada", true));
         let head = message.head.unwrap();
         assert_eq!((head.id.as_str(), head.branch.as_str(), head.branch_id.as_str()), ("C2", name, "B"));
         assert_eq!(head.manifest_version, 7);

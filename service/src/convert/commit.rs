@@ -4,7 +4,7 @@ use omnigraph_engine::Snapshot;
 use omnigraph_engine::model::{Actor, CommitInfo, Receipt, TypeCounts};
 use omnigraph_proto::v1;
 
-use super::{entity, time};
+use super::{entity, merge, time};
 
 /// The version a read used. `through_branch` is false if the version was named by a commit or a tag, so
 /// that no branch led to it.
@@ -39,6 +39,7 @@ pub fn to_proto(commit: CommitInfo) -> v1::Commit {
         request_id: commit.request_id,
         operation: commit.operation,
         manifest_version: commit.manifest_version,
+        merge: commit.merge.map(|note| merge::note_to_proto(*note)),
     }
 }
 
@@ -62,7 +63,7 @@ pub fn receipt_to_proto(receipt: Receipt, branch: &str) -> v1::Receipt {
 }
 
 /// One entry per type that changed, nodes before edges, each by name.
-fn counts_to_proto(counts: &[TypeCounts]) -> Vec<v1::TypeCounts> {
+pub fn counts_to_proto(counts: &[TypeCounts]) -> Vec<v1::TypeCounts> {
     let mut changed: Vec<&TypeCounts> =
         counts.iter().filter(|c| c.inserted != 0 || c.updated != 0 || c.deleted != 0).collect();
     changed.sort_by(|a, b| a.type_ref.cmp(&b.type_ref));

@@ -4,9 +4,12 @@
 //! functions cannot fail. Nothing here calls the engine, waits, or knows the transport.
 
 pub mod branch;
+pub mod change;
 pub mod commit;
 pub mod entity;
+pub mod feed;
 pub mod index;
+pub mod merge;
 pub mod predicate;
 pub mod recovery;
 pub mod scan;
@@ -15,6 +18,7 @@ pub mod search;
 pub mod selector;
 pub mod snapshot;
 pub mod stats;
+pub mod tag;
 pub mod time;
 pub mod value;
 pub mod write;

@@ -1,13 +1,12 @@
-//! Branches: make, look at, list, delete.
+//! Branches: make, look at, list, protect, delete.
 
 use futures::{StreamExt, TryStreamExt};
 use omnigraph_engine::Graph;
 use omnigraph_engine::error::{Reason, Result};
-use omnigraph_engine::model::branch::MAIN;
 use omnigraph_engine::model::{Actor, BranchInfo, ReadSelector};
 use omnigraph_proto::v1;
 
-use crate::convert::{branch, invalid, required, selector};
+use crate::convert::{branch, required, selector};
 use crate::limits::HEADS_AT_ONCE;
 use crate::page::{self, Listing, Position};
 use crate::state::State;
@@ -70,6 +69,21 @@ async fn still_there(graph: &Graph, info: BranchInfo) -> Result<Option<v1::Branc
     }
 }
 
+/// `ProtectBranch`.
+pub(super) async fn protect(
+    state: &State,
+    request: v1::ProtectBranchRequest,
+    actor: Actor,
+) -> Result<v1::ProtectBranchResponse> {
+    required("name", &request.name)?;
+    let graph = state.graph(&request.graph).await?;
+    state.ensure_writable()?;
+    let writer = graph.clone();
+    let work = async move { writer.protect_branch(&request.name, request.protected, &actor).await };
+    let info = state.finish(work).await?;
+    Ok(v1::ProtectBranchResponse { branch: Some(with_head(&graph, info).await?) })
+}
+
 /// `DeleteBranch`.
 pub(super) async fn delete(
     state: &State,
@@ -77,9 +91,6 @@ pub(super) async fn delete(
     actor: Actor,
 ) -> Result<v1::DeleteBranchResponse> {
     required("name", &request.name)?;
-    if request.name == MAIN {
-        return Err(invalid("name", "main cannot be deleted; it lives as long as its graph"));
-    }
     let graph = state.graph(&request.graph).await?;
     state.ensure_writable()?;
     let last = match graph.branch(&request.name).await {

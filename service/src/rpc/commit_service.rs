@@ -4,8 +4,8 @@ use omnigraph_proto::v1;
 use omnigraph_proto::v1::commit_service_server::CommitService;
 use tonic::{Request, Response, Status};
 
-use super::stream::Streamed;
-use super::{answer, commits};
+use super::stream::{Call, Streamed};
+use super::{about, actor, answer, changes, commits, tags, watch};
 use crate::api::Api;
 use crate::status;
 
@@ -25,29 +25,49 @@ impl CommitService for Api {
 
     type ListChangesStream = Streamed<v1::ListChangesResponse>;
 
-    async fn list_changes(&self, _request: Request<v1::ListChangesRequest>) -> Answer<Self::ListChangesStream> {
-        Err(status::not_implemented("omnigraph.v1.CommitService/ListChanges"))
+    async fn list_changes(&self, request: Request<v1::ListChangesRequest>) -> Answer<Self::ListChangesStream> {
+        let graph = request.get_ref().graph.clone();
+        let call = Call::of(request.extensions(), &graph);
+        match changes::list(&self.state, request.into_inner()).await {
+            Ok(parts) => Ok(call.respond(parts)),
+            Err(e) => Err(status::from_error(about(&graph, e))),
+        }
     }
 
     type WatchCommitsStream = Streamed<v1::WatchCommitsResponse>;
 
-    async fn watch_commits(&self, _request: Request<v1::WatchCommitsRequest>) -> Answer<Self::WatchCommitsStream> {
-        Err(status::not_implemented("omnigraph.v1.CommitService/WatchCommits"))
+    async fn watch_commits(&self, request: Request<v1::WatchCommitsRequest>) -> Answer<Self::WatchCommitsStream> {
+        let graph = request.get_ref().graph.clone();
+        let call = Call::of(request.extensions(), &graph);
+        match watch::watch(&self.state, request.into_inner()).await {
+            Ok(parts) => Ok(call.respond(parts)),
+            Err(e) => Err(status::from_error(about(&graph, e))),
+        }
     }
 
-    async fn create_tag(&self, _request: Request<v1::CreateTagRequest>) -> Answer<v1::CreateTagResponse> {
-        Err(status::not_implemented("omnigraph.v1.CommitService/CreateTag"))
+    async fn create_tag(&self, request: Request<v1::CreateTagRequest>) -> Answer<v1::CreateTagResponse> {
+        let actor = actor(request.metadata());
+        let request = request.into_inner();
+        answer(&request.graph.clone(), async { tags::create(&self.state, request, actor?).await }).await
     }
 
-    async fn get_tag(&self, _request: Request<v1::GetTagRequest>) -> Answer<v1::GetTagResponse> {
-        Err(status::not_implemented("omnigraph.v1.CommitService/GetTag"))
+    async fn get_tag(&self, request: Request<v1::GetTagRequest>) -> Answer<v1::GetTagResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), tags::get(&self.state, request)).await
     }
 
-    async fn list_tags(&self, _request: Request<v1::ListTagsRequest>) -> Answer<v1::ListTagsResponse> {
-        Err(status::not_implemented("omnigraph.v1.CommitService/ListTags"))
+    async fn list_tags(&self, request: Request<v1::ListTagsRequest>) -> Answer<v1::ListTagsResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), tags::list(&self.state, request)).await
     }
 
-    async fn delete_tag(&self, _request: Request<v1::DeleteTagRequest>) -> Answer<v1::DeleteTagResponse> {
-        Err(status::not_implemented("omnigraph.v1.CommitService/DeleteTag"))
+    async fn protect_tag(&self, request: Request<v1::ProtectTagRequest>) -> Answer<v1::ProtectTagResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), tags::protect(&self.state, request)).await
+    }
+
+    async fn delete_tag(&self, request: Request<v1::DeleteTagRequest>) -> Answer<v1::DeleteTagResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), tags::delete(&self.state, request)).await
     }
 }

@@ -66,7 +66,10 @@ pub(super) async fn list(state: &State, mut request: v1::ListCommitsRequest) -> 
         return Err(page::refused("token belongs to a branch of this name that was deleted"));
     }
     let before = position.map(|p| p.after);
-    let mut commits = graph.commits(&name, before.as_deref(), size + 1).await?;
+    let mut commits = match request.all_ancestors {
+        true => graph.ancestors(&name, before.as_deref(), size + 1).await?,
+        false => graph.commits(&name, before.as_deref(), size + 1).await?,
+    };
     let more = commits.len() > size;
     commits.truncate(size);
     let next_page_token = match commits.last() {

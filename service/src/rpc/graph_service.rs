@@ -5,15 +5,11 @@ use omnigraph_proto::v1::graph_service_server::GraphService;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::stream::{Call, Streamed};
-use super::{about, actor, answer, catalog, entities, export, load, mutate, neighbors, search, versions};
+use super::{about, actor, answer, catalog, entities, export, graph_of, load, mutate, neighbors, search, versions};
 use crate::api::Api;
 use crate::status;
 
 type Answer<T> = Result<Response<T>, Status>;
-
-fn graph_of(options: Option<&v1::WriteOptions>) -> String {
-    options.map(|o| o.graph.clone()).unwrap_or_default()
-}
 
 #[tonic::async_trait]
 impl GraphService for Api {

@@ -4,6 +4,7 @@
 mod branch_service;
 mod branches;
 mod catalog;
+mod changes;
 mod commit_service;
 mod commits;
 mod entities;
@@ -11,18 +12,22 @@ mod export;
 mod graph_service;
 pub(crate) mod load;
 mod maintenance_service;
+mod merge;
 mod mutate;
 mod neighbors;
 mod recoveries;
 mod search;
 mod stats;
 pub(crate) mod stream;
+mod tags;
 mod versions;
+mod watch;
 
 use std::future::Future;
 
 use omnigraph_engine::error::{Error, Reason, Result};
 use omnigraph_engine::model::Actor;
+use omnigraph_proto::v1;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Response, Status};
 
@@ -45,6 +50,11 @@ pub(crate) async fn answer<T>(graph: &str, work: impl Future<Output = Result<T>>
         Ok(message) => Ok(Response::new(message)),
         Err(e) => Err(status::from_error(about(graph, e))),
     }
+}
+
+/// The graph that a write is about; empty if it names none.
+fn graph_of(options: Option<&v1::WriteOptions>) -> String {
+    options.map(|o| o.graph.clone()).unwrap_or_default()
 }
 
 /// The error with the graph it is about.

@@ -10,7 +10,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tonic::transport::server::Connected;
+
+use crate::middleware::limits::ConnectionPlaces;
 
 /// How long accepting pauses after it failed: what is short, file handles above all, is so for a while.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -19,10 +21,15 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct Connection {
     stream: TcpStream,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    places: ConnectionPlaces,
 }
 
-/// The connections of a listener.
-pub(super) fn accept(listener: TcpListener, cut: CancellationToken) -> impl Stream<Item = io::Result<Connection>> {
+/// The connections of a listener, each for so many calls at once.
+pub(super) fn accept(
+    listener: TcpListener,
+    cut: CancellationToken,
+    max_streams: u32,
+) -> impl Stream<Item = io::Result<Connection>> {
     TcpListenerStream::new(listener).then(move |accepted| {
         let cut = cut.clone();
         async move {
@@ -30,7 +37,8 @@ pub(super) fn accept(listener: TcpListener, cut: CancellationToken) -> impl Stre
                 Ok(stream) => {
                     // Answers are small and waited for; bunching them up only costs time.
                     let _ = stream.set_nodelay(true);
-                    Ok(Connection { stream, cut: Box::pin(cut.cancelled_owned()) })
+                    let places = ConnectionPlaces::new(max_streams);
+                    Ok(Connection { stream, cut: Box::pin(cut.cancelled_owned()), places })
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -43,10 +51,10 @@ pub(super) fn accept(listener: TcpListener, cut: CancellationToken) -> impl Stre
 }
 
 impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
+    type ConnectInfo = ConnectionPlaces;
 
-    fn connect_info(&self) -> TcpConnectInfo {
-        self.stream.connect_info()
+    fn connect_info(&self) -> ConnectionPlaces {
+        self.places.clone()
     }
 }
 

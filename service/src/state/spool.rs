@@ -1,6 +1,7 @@
 //! Loads on their way in: bytes on disk until the whole input is there, so that memory is not bounded by
 //! the size of a load, and so that the engine can read an input again after another writer came first.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use omnigraph_engine::error::{Error, Reason, Result};
-use tempfile::NamedTempFile;
 
 use crate::limits::SPOOL_BUFFER_BYTES;
 
@@ -47,7 +47,7 @@ impl Drop for Share {
 /// The bytes of one load. Gone when dropped.
 #[derive(Debug)]
 pub struct Spool {
-    file: NamedTempFile,
+    file: Arc<File>,
     share: Share,
     max: u64,
     buffer: BytesMut,
@@ -56,15 +56,15 @@ pub struct Spool {
 /// A whole input on disk, and its share of the budget.
 #[derive(Debug)]
 pub struct Spooled {
-    /// The file, removed when its last holder drops it.
-    pub file: Arc<NamedTempFile>,
+    /// The file. It has no name and is gone with its last holder, even if the server is killed.
+    pub file: Arc<File>,
     _share: Share,
 }
 
 impl Spool {
     pub(super) fn create(folder: &Path, budget: SpoolBudget, max: u64) -> Result<Self> {
-        let file = tempfile::Builder::new().prefix("omnigraph-load-").tempfile_in(folder).map_err(failed)?;
-        Ok(Self { file, share: Share { budget, bytes: 0 }, max, buffer: BytesMut::new() })
+        let file = tempfile::tempfile_in(folder).map_err(failed)?;
+        Ok(Self { file: Arc::new(file), share: Share { budget, bytes: 0 }, max, buffer: BytesMut::new() })
     }
 
     /// Adds bytes. Waits for the disk, and so slows a sender that is faster.
@@ -99,8 +99,8 @@ impl Spool {
         if bytes.is_empty() {
             return Ok(());
         }
-        let mut file = self.file.as_file().try_clone().map_err(failed)?;
-        let write = move || io::Write::write_all(&mut file, &bytes);
+        let file = self.file.clone();
+        let write = move || io::Write::write_all(&mut file.as_ref(), &bytes);
         let written = tokio::task::spawn_blocking(write).await;
         written.map_err(|e| Error::internal("a write to the spool was torn down").caused_by(e))?.map_err(failed)
     }
@@ -111,7 +111,7 @@ impl Spool {
     /// [`Reason::StoreUnavailable`] if the disk fails.
     pub async fn finish(mut self) -> Result<Spooled> {
         self.flush().await?;
-        Ok(Spooled { file: Arc::new(self.file), _share: self.share })
+        Ok(Spooled { file: self.file, _share: self.share })
     }
 }
 
@@ -128,6 +128,24 @@ mod tests {
         Spool::create(&std::env::temp_dir(), budget.clone(), max).unwrap()
     }
 
+    fn read(spooled: &Spooled) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        io::Seek::rewind(&mut spooled.file.as_ref()).unwrap();
+        io::Read::read_to_end(&mut spooled.file.as_ref(), &mut bytes).unwrap();
+        bytes
+    }
+
+    #[tokio::test]
+    async fn nothing_is_left_of_a_load_whoever_dies() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut input = Spool::create(folder.path(), SpoolBudget::new(u64::MAX), u64::MAX).unwrap();
+        input.push(&Bytes::from(vec![7; SPOOL_BUFFER_BYTES])).await.unwrap();
+        let spooled = input.finish().await.unwrap();
+        // It has no name while it is in use, so nobody has to remove it.
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(read(&spooled).len(), SPOOL_BUFFER_BYTES);
+    }
+
     #[tokio::test]
     async fn bytes_arrive_whole_and_in_order() {
         let budget = SpoolBudget::new(u64::MAX);
@@ -137,13 +155,11 @@ mod tests {
             input.push(part).await.unwrap();
         }
         let spooled = input.finish().await.unwrap();
-        let bytes = std::fs::read(spooled.file.path()).unwrap();
+        let bytes = read(&spooled);
         assert_eq!(bytes.len(), chunk.len() * 4 + 3);
         assert_eq!(&bytes[chunk.len() * 3..chunk.len() * 3 + 3], b"end");
         assert_eq!(budget.used.load(Ordering::Relaxed), bytes.len() as u64);
-        let path = spooled.file.path().to_path_buf();
         drop(spooled);
-        assert!(!path.exists());
         assert_eq!(budget.used.load(Ordering::Relaxed), 0);
     }
 

@@ -1,7 +1,7 @@
 //! Commits and receipts keep everything on the way to their messages.
 
 use super::*;
-use omnigraph_engine::model::TypeRef;
+use omnigraph_engine::model::{MergeNote, MergeOutcome, TypeRef};
 
 fn commit() -> CommitInfo {
     let counts = |type_ref, inserted| TypeCounts { type_ref, inserted, updated: 0, deleted: 0 };
@@ -21,6 +21,7 @@ fn commit() -> CommitInfo {
         ],
         manifest_version: u64::MAX,
         lance_branch: Some("L".into()),
+        merge: None,
     }
 }
 
@@ -47,4 +48,20 @@ fn receipts_name_the_branch_written_to() {
     let message = receipt_to_proto(unchanged, "other");
     let expected = v1::Receipt { commit_id: "C2".into(), branch: "other".into(), ..Default::default() };
     assert_eq!(message, expected);
+}
+
+#[test]
+fn merges_are_remembered() {
+    let note = MergeNote {
+        outcome: MergeOutcome::Merged,
+        base: "B".into(),
+        source: "S".into(),
+        source_branch: String::new(),
+        strategy: None,
+        settled: 0,
+        resolutions: Vec::new(),
+    };
+    let message = to_proto(CommitInfo { merge: Some(Box::new(note.clone())), ..commit() });
+    assert_eq!(message.merge, Some(merge::note_to_proto(note)));
+    assert_eq!(to_proto(commit()).merge, None);
 }

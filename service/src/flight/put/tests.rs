@@ -28,7 +28,8 @@ async fn spooled(messages: Vec<FlightData>) -> Result<(u64, Vec<RecordBatch>)> {
     let mut spool = state.spool()?;
     let rows = spool_batches(stream::iter(messages.into_iter().map(Ok)), &mut spool).await?;
     let spooled = spool.finish().await?;
-    let file = std::fs::File::open(spooled.file.path()).unwrap();
+    let mut file = spooled.file.try_clone().unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
     let batches = StreamReader::try_new(file, None).unwrap().map(std::result::Result::unwrap);
     Ok((rows, batches.collect()))
 }

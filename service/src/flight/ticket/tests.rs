@@ -22,6 +22,7 @@ fn snapshot() -> Snapshot {
         counts: Vec::new(),
         manifest_version: 9,
         lance_branch: Some("L".into()),
+        merge: None,
     };
     rows.push(commit_row::encode(&commit, &CommitExtras::default()).unwrap());
     let identity = BranchIdentity { name: "b".into(), branch_id: "B".into(), lance_branch: Some("L".into()) };
