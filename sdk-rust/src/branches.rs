@@ -1,4 +1,4 @@
-//! Branches: make, look at, list, delete.
+//! Branches: make, look at, list, protect, delete.
 
 use std::time::SystemTime;
 
@@ -28,6 +28,8 @@ pub struct Branch {
     pub created_at: SystemTime,
     /// Who made it; `None` if not known.
     pub actor: Option<String>,
+    /// Whether it refuses to be deleted and to be written to other than by merges and maintenance.
+    pub protected: bool,
 }
 
 impl Branch {
@@ -41,6 +43,7 @@ impl Branch {
             head: CommitRef::read(branch.head)?,
             created_at: time::from_wire(branch.created_at),
             actor: branch.actor.map(|actor| actor.id),
+            protected: branch.protected,
         })
     }
 }
@@ -99,12 +102,23 @@ impl Graph {
         })
     }
 
+    /// Sets or lifts a branch's protection: a protected branch cannot be deleted, and takes no writes but merges and
+    /// maintenance. A commit of the branch that changes no content, unless it is so already.
+    ///
+    /// # Errors
+    /// `BRANCH_NOT_FOUND`.
+    pub async fn protect_branch(&self, name: impl Into<String>, protected: bool) -> Result<Branch> {
+        let ask = wire::ProtectBranchRequest { graph: self.id.clone(), name: name.into(), protected };
+        let answer = unary!(self.core, Safety::Repeatable, branch.protect_branch(ask))?;
+        Branch::read(answer.branch)
+    }
+
     /// Deletes a branch. Branches made from it, and commits they share with it, stay. `force` deletes one whose
     /// lineage can no longer be read. Not repeated by the client: the second of two calls answers
     /// `BRANCH_NOT_FOUND`.
     ///
     /// # Errors
-    /// `BRANCH_NOT_FOUND`; `INVALID_ARGUMENT` for main.
+    /// `BRANCH_NOT_FOUND`; `BRANCH_PROTECTED` for main, and for a branch that is protected.
     pub async fn delete_branch(&self, name: impl Into<String>, force: bool) -> Result<DeletedBranch> {
         let ask = wire::DeleteBranchRequest { graph: self.id.clone(), name: name.into(), force };
         let answer = unary!(self.core, Safety::Once, branch.delete_branch(ask))?;

@@ -6,6 +6,7 @@ use omnigraph_proto::v1 as wire;
 use omnigraph_proto::v1::get_commit_request::Target;
 
 use crate::client::{Graph, Listing, pages, unary};
+use crate::conflict::MergeNote;
 use crate::error::{Error, Result};
 use crate::receipt::TypeCounts;
 use crate::retry::Safety;
@@ -62,6 +63,8 @@ pub struct Commit {
     pub counts: Vec<TypeCounts>,
     /// Version of the manifest that holds it, on the lineage of its branch.
     pub manifest_version: u64,
+    /// What a merge, a revert or a cherry-pick remembers; `None` for all other commits.
+    pub merge: Option<MergeNote>,
 }
 
 impl From<wire::Commit> for Commit {
@@ -78,6 +81,7 @@ impl From<wire::Commit> for Commit {
             operation: commit.operation,
             counts: commit.counts.into_iter().map(Into::into).collect(),
             manifest_version: commit.manifest_version,
+            merge: commit.merge.map(Into::into),
         }
     }
 }
@@ -123,11 +127,33 @@ impl Graph {
     /// # }
     /// ```
     pub fn list_commits(&self, branch: impl Into<String>) -> Listing<Commit> {
-        let (graph, branch) = (self.clone(), branch.into());
+        self.listed(branch.into(), false)
+    }
+
+    /// All ancestors of the head of a branch (empty: main), the head included: its commits, and those that merges
+    /// brought in. Newest first by id; a commit never comes before a descendant.
+    ///
+    /// ```no_run
+    /// # async fn example(graph: omnigraph_client::Graph) -> omnigraph_client::Result<()> {
+    /// use futures::TryStreamExt;
+    ///
+    /// let mut commits = graph.list_ancestors("main");
+    /// while let Some(commit) = commits.try_next().await? {
+    ///     println!("{} from {}", commit.id, commit.parents.join(" and "));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn list_ancestors(&self, branch: impl Into<String>) -> Listing<Commit> {
+        self.listed(branch.into(), true)
+    }
+
+    fn listed(&self, branch: String, all_ancestors: bool) -> Listing<Commit> {
+        let graph = self.clone();
         pages(move |page_token| {
             let (graph, branch) = (graph.clone(), branch.clone());
             async move {
-                let ask = wire::ListCommitsRequest { graph: graph.id, branch, page_size: 0, page_token };
+                let ask = wire::ListCommitsRequest { graph: graph.id, branch, page_size: 0, page_token, all_ancestors };
                 let answer = unary!(graph.core, Safety::Repeatable, commit.list_commits(ask))?;
                 let commits = answer.commits.into_iter().map(Into::into).collect();
                 Ok((commits, answer.next_page_token))

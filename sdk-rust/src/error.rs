@@ -160,6 +160,18 @@ impl Error {
         Self::of_client(Code::Internal, message, None)
     }
 
+    /// An answer that the client would have to keep in memory and that is too large for it.
+    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+        Self::of_client(Code::ResourceExhausted, message, None)
+    }
+
+    /// A stream that stopped before its time, without saying why.
+    pub(crate) fn broken_off(message: impl Into<String>) -> Self {
+        let mut error = Self::of_client(Code::Unavailable, message, None);
+        error.inner.origin = Origin::Connection;
+        error
+    }
+
     /// No connection.
     pub(crate) fn unreachable(url: &str, source: tonic::transport::Error) -> Self {
         let message = format!("cannot connect to {url}: {}", with_causes(source.to_string(), &source));

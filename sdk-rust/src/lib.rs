@@ -45,14 +45,24 @@
 //!         other?;
 //!     }
 //! }
+//!
+//! // Look at what differs, and bring it in.
+//! let review = Selector::Branch("review".into());
+//! let mut changes = graph.changes(Selector::default(), review).send().await?.changes;
+//! while let Some(change) = changes.try_next().await? {
+//!     println!("{} {}/{}", change.kind().as_str(), change.type_ref, change.id);
+//! }
+//! graph.merge("review").into("main").send().await?;
 //! # Ok(())
 //! # }
 //! ```
 
 mod branches;
+mod changes;
 mod client;
 mod commits;
 mod config;
+mod conflict;
 mod entities;
 mod entity;
 mod error;
@@ -61,6 +71,7 @@ mod graphs;
 mod id;
 mod load;
 mod maintenance;
+mod merge;
 mod mutate;
 mod neighbors;
 mod predicate;
@@ -68,18 +79,23 @@ mod put;
 mod receipt;
 mod recoveries;
 mod retry;
+mod revert;
 mod scan;
 mod schema;
 mod search;
 mod selector;
+mod tags;
 mod time;
 mod upload;
 mod value;
+mod watch;
 
 pub use branches::{Branch, DeletedBranch};
+pub use changes::{ChangeKind, Changes, ChangesRead, EntityChange};
 pub use client::{Client, Graph, Listing, Raw, Transport};
 pub use commits::{Commit, CommitRef};
 pub use config::{ClientBuilder, Headers};
+pub use conflict::{Conflict, ConflictKind, Granularity, MergeNote, MergeOutcome, Resolution, Side, Strategy};
 pub use entities::EntitiesRead;
 pub use entity::{Entity, EntityKind, TypeRef};
 pub use error::{Code, Error, ErrorReason, Origin, Result, Violation};
@@ -90,6 +106,7 @@ pub use load::{Compression, Load, LoadFormat, LoadMode, LoadSource, Loaded};
 pub use maintenance::{
     GraphStats, IndexMethod, IndexMetric, IndexStatus, IndexStatusRead, Indexes, SpaceTotals, StatsRead, TableSpace,
 };
+pub use merge::{Merge, MergePreview, MergeSummary, Merged, PreviewMerge, PreviewStream, SourceDeletion};
 pub use mutate::{EdgePolicy, EntityWrite, Mutated, Mutation, OperationResult, Target, edge, node};
 pub use neighbors::{Direction, Neighbor, Neighborhood, NeighborsRead};
 pub use predicate::{Predicate, Prop, prop};
@@ -97,11 +114,14 @@ pub use put::{BatchSource, Put};
 pub use receipt::{Receipt, TypeCounts};
 pub use recoveries::{RecoveredTable, Recovery, RecoveryOutcome, TableFound};
 pub use retry::RetryPolicy;
+pub use revert::{CherryPick, Restore, Restored, Revert};
 pub use scan::{Batches, Scan, ScanPlan};
 pub use schema::{SchemaInfo, SchemaRead};
 pub use search::{Hit, Search, SearchResults};
 pub use selector::Selector;
+pub use tags::Tag;
 pub use value::Value;
+pub use watch::{CommitBlock, CommitFeed, Feed, FeedMessage, Watch};
 
 /// The messages of the contract, for use with [`Client::raw`] and [`SchemaInfo`].
 pub use omnigraph_proto::v1 as proto;

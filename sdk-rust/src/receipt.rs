@@ -124,6 +124,15 @@ macro_rules! describe_write {
             self
         }
 
+        $crate::receipt::describe_conditions!();
+    };
+}
+
+pub(crate) use describe_write;
+
+/// The same without the branch.
+macro_rules! describe_conditions {
+    () => {
         /// Writes only while this commit is the branch's head; otherwise the answer is `HEAD_MOVED` and
         /// nothing changes.
         #[must_use]
@@ -157,7 +166,7 @@ macro_rules! describe_write {
     };
 }
 
-pub(crate) use describe_write;
+pub(crate) use describe_conditions;
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tonic::Code;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Origin, Result};
 use crate::id;
 
 /// How often a call is repeated and how long the pauses are.
@@ -38,7 +38,7 @@ impl RetryPolicy {
         Self { max_attempts: 1, ..Self::default() }
     }
 
-    fn pauses(&self) -> impl Iterator<Item = Duration> {
+    fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         ExponentialBuilder::new()
             .with_min_delay(self.first_delay)
             .with_max_delay(self.max_delay)
@@ -75,6 +75,17 @@ fn repeat_after(error: &Error, safety: Safety) -> Option<Duration> {
     }
 }
 
+/// The pause before the next attempt, if there is to be one.
+fn next_pause(
+    policy: RetryPolicy,
+    asked: Option<Duration>,
+    pauses: &mut (impl Iterator<Item = Duration> + ?Sized),
+) -> Option<Duration> {
+    let asked = asked?;
+    let pause = pauses.next()?;
+    (asked <= policy.max_delay).then(|| pause.max(asked))
+}
+
 /// Makes a call until it succeeds, repeating makes no sense, or the attempts are used up. Returns the last
 /// error.
 pub(crate) async fn run<T, Call, Fut>(policy: RetryPolicy, safety: Safety, mut call: Call) -> Result<T>
@@ -88,16 +99,42 @@ where
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let (Some(asked), Some(pause)) = (repeat_after(&error, safety), pauses.next()) else {
+        let Some(pause) = next_pause(policy, repeat_after(&error, safety), &mut pauses) else {
             return Err(error);
         };
-        if asked > policy.max_delay {
-            return Err(error);
-        }
-        let pause = pause.max(asked);
         tracing::debug!(error = %error, pause_ms = pause.as_millis() as u64, "repeating a call");
         tokio::time::sleep(pause).await;
     }
+}
+
+/// The attempts of something that goes on for long and is taken up again when it breaks off.
+pub(crate) struct Resumption {
+    policy: RetryPolicy,
+    pauses: Box<dyn Iterator<Item = Duration> + Send>,
+}
+
+impl Resumption {
+    pub(crate) fn new(policy: RetryPolicy) -> Self {
+        Self { policy, pauses: Box::new(policy.pauses()) }
+    }
+
+    /// It got further: from here on it may fail as often as in the beginning.
+    pub(crate) fn progress(&mut self) {
+        self.pauses = Box::new(self.policy.pauses());
+    }
+
+    /// The pause before it is taken up again. `None` if that makes no sense or the attempts are used up.
+    pub(crate) fn after(&mut self, error: &Error) -> Option<Duration> {
+        next_pause(self.policy, resume_after(error), &mut *self.pauses)
+    }
+}
+
+/// Whether a read that broke off can go on where it was, and the shortest pause before it. A connection that breaks
+/// has codes of all kinds, and no reason.
+fn resume_after(error: &Error) -> Option<Duration> {
+    let broke = error.origin() == Origin::Connection
+        && matches!(error.code(), Code::Unknown | Code::Internal | Code::Cancelled | Code::Aborted);
+    repeat_after(error, Safety::Repeatable).or_else(|| broke.then_some(Duration::ZERO))
 }
 
 #[cfg(test)]
@@ -131,6 +168,38 @@ mod tests {
         ] {
             assert_eq!(repeat_after(&error(code, delay), safety), expected, "{code:?} {safety:?}");
         }
+    }
+
+    #[test]
+    fn a_stream_goes_on_after_its_connection_broke_but_not_after_a_refusal() {
+        for (code, expected) in [
+            (Code::Unavailable, true),
+            (Code::Unknown, true),
+            (Code::Internal, true),
+            (Code::Cancelled, true),
+            (Code::Unauthenticated, false),
+            (Code::Unimplemented, false),
+            (Code::FailedPrecondition, false),
+        ] {
+            assert_eq!(resume_after(&error(code, None)).is_some(), expected, "{code:?}");
+        }
+        let mut details = ErrorDetails::new();
+        details.set_error_info("INTERNAL", omnigraph_proto::ERROR_DOMAIN, std::collections::HashMap::new());
+        let answered = Error::from(Status::with_error_details(Code::Internal, "", details));
+        assert_eq!(resume_after(&answered), None, "the server said so itself");
+    }
+
+    #[test]
+    fn progress_grants_new_attempts() {
+        let millis = Duration::from_millis(1);
+        let policy = RetryPolicy { max_attempts: 2, first_delay: millis, max_delay: millis };
+        let mut resumption = Resumption::new(policy);
+        let down = error(Code::Unavailable, None);
+        assert!(resumption.after(&down).is_some());
+        assert!(resumption.after(&down).is_none());
+        resumption.progress();
+        assert!(resumption.after(&down).is_some());
+        assert!(resumption.after(&error(Code::Unavailable, Some(60_000))).is_none(), "too long a pause");
     }
 
     async fn attempts(policy: RetryPolicy, answer: impl Fn() -> Result<()>) -> u32 {
