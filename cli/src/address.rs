@@ -65,6 +65,10 @@ impl Words {
         Self { names, count: count..=count }
     }
 
+    pub(crate) fn between(least: usize, most: usize, names: &'static str) -> Self {
+        Self { names, count: least..=most }
+    }
+
     pub(crate) fn at_least(count: usize, names: &'static str) -> Self {
         Self { names, count: count..=usize::MAX - 1 }
     }
@@ -90,8 +94,8 @@ pub(crate) fn resolve(
     mut words: Vec<String>,
     takes: &Words,
 ) -> Result<(Address, Vec<String>)> {
-    let explicit = scope.server.is_some() || scope.cluster.is_some();
-    if scope.server.is_some() && scope.cluster.is_some() {
+    let explicit = scope.place.server.is_some() || scope.place.cluster.is_some();
+    if scope.place.server.is_some() && scope.place.cluster.is_some() {
         return Err(Failure::usage("--server and --cluster name different places; give one"));
     }
     let first_is_place = !explicit
@@ -130,9 +134,9 @@ fn named(scope: &ScopeArgs, settings: &Settings, word: &str) -> Result<Address> 
 /// The address of flags, or of the environment and the profile.
 fn configured(scope: &ScopeArgs, settings: &Settings, takes: &Words) -> Result<Address> {
     let graph = scope.graph.clone().or_else(|| settings.graph.clone());
-    let explicit = scope.server.is_some() || scope.cluster.is_some();
+    let explicit = scope.place.server.is_some() || scope.place.cluster.is_some();
     let (server, cluster, uri) = match explicit {
-        true => (&scope.server, &scope.cluster, &None),
+        true => (&scope.place.server, &scope.place.cluster, &None),
         false => (&settings.server, &settings.cluster, &settings.uri),
     };
     match (server, cluster, uri) {
@@ -165,7 +169,7 @@ fn refuse_ignored(scope: &ScopeArgs, address: &Address) -> Result<()> {
     let Address::Storage { root } = address else {
         return Ok(());
     };
-    for (flag, given) in [("--token", scope.token.is_some()), ("--timeout", scope.timeout.is_some())] {
+    for (flag, given) in [("--token", scope.place.token.is_some()), ("--timeout", scope.place.timeout.is_some())] {
         if given {
             return Err(Failure::usage(format!("{flag} is for a server and means nothing for {root}")));
         }
@@ -188,7 +192,7 @@ pub(crate) fn resolve_direct(
              --cluster DIR|URI --graph ID{instead}"
         ))
     };
-    if scope.server.is_some() {
+    if scope.place.server.is_some() {
         return Err(refuse("--server"));
     }
     if let Some(server) = words.first().filter(|word| is_server(word)) {

@@ -25,12 +25,20 @@ pub(crate) struct GlobalArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Target")]
 pub(crate) struct ScopeArgs {
-    /// Server that holds the graph, http(s)://host:port [env: OMNIGRAPH_SERVER]
-    #[arg(long, value_name = "URL")]
-    pub(crate) server: Option<String>,
     /// Id of the graph on the server or in the cluster [env: OMNIGRAPH_GRAPH]
     #[arg(long, value_name = "ID")]
     pub(crate) graph: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}
+
+/// Where graphs are, and who asks.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Target")]
+pub(crate) struct PlaceArgs {
+    /// Server that holds the graph, http(s)://host:port [env: OMNIGRAPH_SERVER]
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
     /// Folder or storage URI of a cluster, to work on its files directly [env: OMNIGRAPH_CLUSTER]
     #[arg(long, value_name = "DIR|URI")]
     pub(crate) cluster: Option<String>,
@@ -50,11 +58,14 @@ pub(crate) struct ScopeArgs {
 #[command(next_help_heading = "Version")]
 pub(crate) struct VersionArgs {
     /// Branch to read [default: main]
-    #[arg(long, value_name = "NAME", conflicts_with = "commit")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["commit", "tag"])]
     pub(crate) branch: Option<String>,
     /// Commit to read
-    #[arg(long, value_name = "ID", conflicts_with_all = ["at", "at_version"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["tag", "at", "at_version"])]
     pub(crate) commit: Option<String>,
+    /// Tag to read
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["at", "at_version"])]
+    pub(crate) tag: Option<String>,
     /// Read the branch as it was at this time, RFC 3339, or a day as it began
     #[arg(long, value_name = "TIME", conflicts_with = "at_version")]
     pub(crate) at: Option<String>,
@@ -67,6 +78,9 @@ impl VersionArgs {
     /// What the flags name.
     pub(crate) fn selector(&self) -> Result<ReadSelector> {
         let branch = self.branch.clone().unwrap_or_else(|| MAIN.to_string());
+        if let Some(name) = &self.tag {
+            return Ok(ReadSelector::Tag(name.clone()));
+        }
         Ok(match (&self.commit, &self.at, self.version) {
             (Some(id), _, _) => ReadSelector::Commit(id.clone()),
             (_, Some(at), _) => ReadSelector::BranchAsOf { branch, micros: micros(at)? },
@@ -76,26 +90,38 @@ impl VersionArgs {
     }
 }
 
-/// A moment, or the beginning of a day in UTC.
 fn micros(text: &str) -> Result<i64> {
-    const DAY: i64 = 86_400_000_000;
-    if let Some(days) = text::parse_date(text) {
-        return Ok(i64::from(days) * DAY);
-    }
-    text::parse_datetime(text).map_err(|why| {
+    moment(text).map_err(|why| {
         Failure::usage(format!("--at {text:?} is no time: {why}; write 2013-01-31T09:30:00Z or 2013-01-31"))
     })
 }
 
-/// What a write says about itself.
+/// A moment, or the beginning of a day in UTC, in microseconds since the epoch; or why it is none.
+pub(crate) fn moment(text: &str) -> Result<i64, &'static str> {
+    const DAY: i64 = 86_400_000_000;
+    match text::parse_date(text) {
+        Some(days) => Ok(i64::from(days) * DAY),
+        None => text::parse_datetime(text),
+    }
+}
+
+/// What a write says about itself, and where it goes.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Write")]
 pub(crate) struct WriteArgs {
     /// Branch to write to [default: main]
     #[arg(long, value_name = "NAME")]
     pub(crate) branch: Option<String>,
+    #[command(flatten)]
+    pub(crate) note: NoteArgs,
+}
+
+/// What a write says about itself.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Write")]
+pub(crate) struct NoteArgs {
     /// Write only while this commit is the branch's head
-    #[arg(long, value_name = "COMMIT")]
+    #[arg(long, alias = "expected-head", value_name = "COMMIT")]
     pub(crate) expect_head: Option<String>,
     /// Name of this write: repeated with the same name it has no second effect
     #[arg(long, value_name = "ID")]
@@ -113,8 +139,15 @@ impl WriteArgs {
 
     /// The engine's form, for this actor.
     pub(crate) fn options(&self, actor: Actor) -> WriteOptions {
+        self.note.options(self.branch(), actor)
+    }
+}
+
+impl NoteArgs {
+    /// The engine's form, for a write to this branch by this actor.
+    pub(crate) fn options(&self, branch: &str, actor: Actor) -> WriteOptions {
         WriteOptions {
-            branch: self.branch().to_string(),
+            branch: branch.to_string(),
             expected_head: self.expect_head.clone().unwrap_or_default(),
             request_id: self.request_id.clone().unwrap_or_default(),
             message: self.message.clone().unwrap_or_default(),

@@ -15,20 +15,23 @@ mod neighbors;
 mod optimize;
 mod recoveries;
 mod repair;
+mod resolve;
 mod scan;
 mod schema;
 mod search;
 mod snapshot;
 mod stats;
+mod tag;
 mod unavailable;
+mod upkeep;
 mod verify;
 mod version;
+mod wanted;
 
 use clap::Subcommand;
 
 use crate::context::Context;
 use crate::failure::Result;
-use unavailable::Unavailable;
 
 /// Every command.
 #[derive(Debug, Subcommand)]
@@ -51,10 +54,10 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Show how a version is stored
     Snapshot(snapshot::Snapshot),
-    /// Make, look at and delete branches
+    /// Make, look at, compare, merge and delete branches
     #[command(subcommand)]
     Branch(branch::Branch),
-    /// Look at history
+    /// Look at history, follow it, take commits back
     #[command(subcommand)]
     Commit(commit::Commit),
     /// Look at the schema
@@ -63,8 +66,9 @@ pub(crate) enum Command {
     /// Make, look at and delete graphs
     #[command(subcommand)]
     Graph(graph::Graph),
-    /// Names for commits (not available in this release)
-    Tag(Unavailable),
+    /// Name commits
+    #[command(subcommand)]
+    Tag(tag::Tag),
     /// Check every invariant of a graph in files
     Verify(verify::Verify),
     /// Show what the tables of a graph take
@@ -111,7 +115,7 @@ impl Command {
             Self::Optimize(command) => command.run(context).await,
             Self::Completion(command) => command.run(),
             Self::Version(command) => command.run(context),
-            Self::Tag(command) => command.run("tag"),
+            Self::Tag(command) => command.run(context).await,
             Self::Repair(command) => command.run(context).await,
             Self::Cleanup(command) => command.run(context).await,
         }

@@ -29,9 +29,9 @@ impl Context {
     /// Who asks, with what the command line leaves open filled in.
     pub(crate) fn caller(&self, scope: &ScopeArgs) -> Caller {
         Caller {
-            token: scope.token.clone().or_else(|| self.settings.token.clone()),
-            actor: scope.actor.clone().or_else(|| self.settings.actor.clone()),
-            timeout: scope.timeout.or(self.settings.timeout),
+            token: scope.place.token.clone().or_else(|| self.settings.token.clone()),
+            actor: scope.place.actor.clone().or_else(|| self.settings.actor.clone()),
+            timeout: scope.place.timeout.or(self.settings.timeout),
         }
     }
 

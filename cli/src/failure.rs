@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use omnigraph_client as client;
 use omnigraph_client::{Code, ErrorReason};
 use omnigraph_engine as engine;
-use omnigraph_engine::Reason;
 use omnigraph_engine::format::stamp;
 use omnigraph_proto::facts::{self, Setting};
 
@@ -107,6 +106,11 @@ impl Failure {
         self.inner.reason.as_deref()
     }
 
+    /// Whether this is the reason.
+    pub(crate) fn is(&self, reason: ErrorReason) -> bool {
+        self.reason() == Some(reason.reason())
+    }
+
     pub(crate) fn metadata(&self) -> &BTreeMap<String, String> {
         &self.inner.metadata
     }
@@ -122,11 +126,7 @@ impl Failure {
 
 impl From<engine::Error> for Failure {
     fn from(error: engine::Error) -> Self {
-        // The contract has no reason of its own for it.
-        let reason = match error.reason() {
-            Reason::BranchProtected => Reason::InvalidArgument,
-            reason => reason,
-        };
+        let reason = error.reason();
         let known = ErrorReason::from_reason(reason.as_str());
         let setting = Setting {
             reason: known.unwrap_or_default(),
@@ -186,6 +186,7 @@ fn exit_of(reason: Option<ErrorReason>, code: Code) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use omnigraph_engine::Reason;
 
     #[test]
     fn exit_codes_follow_from_reasons() {
@@ -199,7 +200,10 @@ mod tests {
             (Reason::Drift, Exit::Attention),
             (Reason::ConfirmationRequired, Exit::Consent),
             (Reason::InvalidRecord, Exit::Failed),
-            (Reason::BranchProtected, Exit::Failed),
+            (Reason::BranchProtected, Exit::Conflict),
+            (Reason::TagProtected, Exit::Conflict),
+            (Reason::MergeConflict, Exit::Conflict),
+            (Reason::HistoryGap, Exit::Conflict),
             (Reason::StoreUnavailable, Exit::Failed),
         ] {
             assert_eq!(Failure::from(engine::Error::new(reason, "")).exit(), exit, "{reason}");
@@ -214,9 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_of_the_engine_but_one_is_in_the_contract() {
+    fn every_reason_of_the_engine_is_in_the_contract() {
         let foreign = |r: &&Reason| ErrorReason::from_reason(r.as_str()).is_none();
         let foreign: Vec<&Reason> = Reason::ALL.iter().filter(foreign).collect();
-        assert_eq!(foreign, [&Reason::BranchProtected]);
+        assert!(foreign.is_empty(), "{foreign:?}");
     }
 }

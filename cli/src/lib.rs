@@ -16,10 +16,10 @@ mod failure;
 mod filter;
 mod literal;
 mod output;
+mod selector;
 mod target;
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -29,6 +29,7 @@ use args::GlobalArgs;
 use commands::Command;
 use context::Context;
 use failure::{Exit, Failure};
+use output::colour::Paint;
 use output::note;
 
 /// Work with OmniGraph graphs, in files or on a server.
@@ -109,7 +110,7 @@ fn misread(error: &clap::Error, json: bool) -> ExitCode {
 fn log() {
     let wanted = tracing_subscriber::EnvFilter::try_from_env("OMNIGRAPH_LOG");
     let filter = wanted.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let colour = Paint::stderr() == Paint::Coloured;
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
     // Whoever embeds the command line may have one already.
     let _ = subscriber.try_init();
@@ -131,9 +132,13 @@ mod tests {
         assert!(parse("omnigraph scan g Person --branch b --at 2013-01-31").is_ok());
         assert!(parse("omnigraph scan g Person --version 3 --branch b").is_ok());
         assert!(parse("omnigraph scan g Person --commit c --branch b").is_err());
+        assert!(parse("omnigraph scan g Person --tag v1").is_ok());
+        assert!(parse("omnigraph scan g Person --tag v1 --branch b").is_err());
+        assert!(parse("omnigraph scan g Person --tag v1 --at 2013-01-31").is_err());
+        assert!(parse("omnigraph scan g Person --tag v1 --commit c").is_err());
         assert!(parse("omnigraph scan g Person --at 2013-01-31 --version 3").is_err());
         assert!(parse("omnigraph scan g Person --yes").is_err());
         assert!(parse("omnigraph scan g Person --json --output csv").is_err());
-        assert!(parse("omnigraph branch merge g a b --whatever").is_ok());
+        assert!(parse("omnigraph schema plan g a b --whatever").is_ok());
     }
 }

@@ -2,12 +2,18 @@
 //! progress and errors go to stderr.
 
 pub(crate) mod cleanup;
+pub(crate) mod colour;
+mod dag;
+pub(crate) mod diff;
+pub(crate) mod log;
+pub(crate) mod merge;
 pub(crate) mod note;
 pub(crate) mod progress;
 pub(crate) mod repair;
 pub(crate) mod rows;
 pub(crate) mod shape;
 pub(crate) mod table;
+pub(crate) mod tags;
 pub(crate) mod upkeep;
 
 use std::io::{self, Write};

@@ -3,12 +3,14 @@
 
 mod convert;
 mod embedded;
+mod history;
 mod reader;
 mod recovery;
 mod remote;
 mod upkeep;
 
-pub(crate) use reader::{Reader, Rows};
+pub(crate) use history::{Changes, Merged};
+pub(crate) use reader::{Reader, Rows, type_named};
 pub(crate) use recovery::Recovery;
 pub(crate) use upkeep::{Index, Indexes};
 
@@ -137,6 +139,8 @@ macro_rules! either {
     };
 }
 
+use either;
+
 impl Target {
     /// Opens the graph.
     pub(crate) async fn open(address: &Address, caller: &Caller, access: Access) -> Result<Self> {
@@ -217,9 +221,9 @@ impl Target {
         either!(self, target => target.commit_by_request(branch, request_id).await)
     }
 
-    /// The newest commits of a branch.
-    pub(crate) async fn commits(&self, branch: &str, limit: usize) -> Result<Vec<CommitInfo>> {
-        either!(self, target => target.commits(branch, limit).await)
+    /// The newest commits of a branch, or the newest of all ancestors of its head.
+    pub(crate) async fn commits(&self, branch: &str, limit: usize, all: bool) -> Result<Vec<CommitInfo>> {
+        either!(self, target => target.commits(branch, limit, all).await)
     }
 
     /// The newest recoveries, on one branch or on all.

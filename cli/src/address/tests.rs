@@ -1,6 +1,7 @@
 //! Which word is the target, and which flags are refused.
 
 use super::*;
+use crate::args::PlaceArgs;
 use crate::failure::Exit;
 
 fn words(text: &str) -> Vec<String> {
@@ -9,6 +10,10 @@ fn words(text: &str) -> Vec<String> {
 
 fn server(url: &str) -> Settings {
     Settings { server: Some(url.into()), graph: Some("g".into()), ..Settings::default() }
+}
+
+fn scope(graph: Option<&str>, place: PlaceArgs) -> ScopeArgs {
+    ScopeArgs { graph: graph.map(Into::into), place }
 }
 
 fn storage(root: &str) -> Address {
@@ -50,7 +55,7 @@ fn a_configured_place_leaves_the_words_alone_unless_one_is_a_place() {
 #[test]
 fn servers_are_named_by_flag_or_word() {
     let none = Settings::default();
-    let scope = ScopeArgs { server: Some("http://h:1".into()), graph: Some("x".into()), ..ScopeArgs::default() };
+    let scope = scope(Some("x"), PlaceArgs { server: Some("http://h:1".into()), ..PlaceArgs::default() });
     let one = Words::exactly(1, "FILE");
     assert_eq!(found(&scope, &none, "./f", &one), (remote("http://h:1", "x"), words("./f")));
     let scope = ScopeArgs { graph: Some("x".into()), ..ScopeArgs::default() };
@@ -66,17 +71,17 @@ fn flags_without_a_meaning_are_refused() {
         assert_eq!(failure.exit(), Exit::Usage, "{}", failure.message());
     };
     let some = || Some("x".to_string());
-    refused(ScopeArgs { graph: some(), ..ScopeArgs::default() }, "./g f");
-    refused(ScopeArgs { token: some(), ..ScopeArgs::default() }, "./g f");
-    refused(ScopeArgs { timeout: Some(1), ..ScopeArgs::default() }, "./g f");
-    refused(ScopeArgs { server: some(), cluster: some(), ..ScopeArgs::default() }, "f");
-    refused(ScopeArgs { cluster: some(), ..ScopeArgs::default() }, "f");
+    refused(scope(Some("x"), PlaceArgs::default()), "./g f");
+    refused(scope(None, PlaceArgs { token: some(), ..PlaceArgs::default() }), "./g f");
+    refused(scope(None, PlaceArgs { timeout: Some(1), ..PlaceArgs::default() }), "./g f");
+    refused(scope(None, PlaceArgs { server: some(), cluster: some(), ..PlaceArgs::default() }), "f");
+    refused(scope(None, PlaceArgs { cluster: some(), ..PlaceArgs::default() }), "f");
     refused(ScopeArgs::default(), "./g f extra");
 }
 
 #[test]
 fn graphs_of_a_cluster_have_their_place_below_its_storage() {
-    let scope = ScopeArgs { cluster: Some("s3://b/p/".into()), graph: Some("social".into()), ..ScopeArgs::default() };
+    let scope = scope(Some("social"), PlaceArgs { cluster: Some("s3://b/p/".into()), ..PlaceArgs::default() });
     let (address, _) = found(&scope, &Settings::default(), "", &Words::NONE);
     assert_eq!(address, storage("s3://b/p/graphs/social.omni"));
 }
@@ -87,7 +92,7 @@ fn direct_commands_refuse_servers_and_say_what_to_use() {
         resolve_direct("verify", "", scope, settings, words(text), &Words::NONE)
     };
     let none = Settings::default();
-    let flag = ScopeArgs { server: Some("http://h:1".into()), ..ScopeArgs::default() };
+    let flag = scope(None, PlaceArgs { server: Some("http://h:1".into()), ..PlaceArgs::default() });
     for failure in
         [direct(&flag, &none, "").unwrap_err(), direct(&ScopeArgs::default(), &none, "https://h:1").unwrap_err()]
     {

@@ -2,16 +2,19 @@
 
 mod create;
 mod delete;
+mod diff;
 mod list;
+mod merge;
+mod protect;
+mod restore;
 mod show;
 
 use clap::Subcommand;
 
-use super::unavailable::Unavailable;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Make, look at and delete branches.
+/// Make, look at, compare, merge and delete branches.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Branch {
     /// Make a branch that starts at an existing version
@@ -22,10 +25,14 @@ pub(crate) enum Branch {
     Show(show::Show),
     /// Delete a branch
     Delete(delete::Delete),
-    /// Merge a branch into another (not available in this release)
-    Merge(Unavailable),
-    /// Show what differs between branches (not available in this release)
-    Diff(Unavailable),
+    /// Protect a branch against deletion and direct writes
+    Protect(protect::Protect),
+    /// Show what differs between two versions
+    Diff(diff::Diff),
+    /// Merge a branch into another
+    Merge(merge::Merge),
+    /// Make a branch show what another version shows
+    Restore(restore::Restore),
 }
 
 impl Branch {
@@ -35,8 +42,10 @@ impl Branch {
             Self::List(command) => command.run(context).await,
             Self::Show(command) => command.run(context).await,
             Self::Delete(command) => command.run(context).await,
-            Self::Merge(command) => command.run("branch merge"),
-            Self::Diff(command) => command.run("branch diff"),
+            Self::Protect(command) => command.run(context).await,
+            Self::Diff(command) => command.run(context).await,
+            Self::Merge(command) => command.run(context).await,
+            Self::Restore(command) => command.run(context).await,
         }
     }
 }

@@ -3,19 +3,17 @@
 use std::time::Duration;
 
 use clap::Args;
-use omnigraph_engine::limits::MAINTENANCE_CONCURRENCY;
 use omnigraph_engine::maintenance::cleanup::CleanupOptions;
 
+use super::upkeep;
 use crate::address::Words;
 use crate::args::{ConsentArgs, ScopeArgs};
 use crate::consent;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, Result};
+use crate::output::progress::Tables;
 use crate::output::{self, cleanup};
 use crate::target::open_to_maintain;
-
-/// The environment variable that says how many tables are worked on at once.
-const CONCURRENCY: &str = "OMNIGRAPH_MAINTENANCE_CONCURRENCY";
 
 /// Commits below which a branch has no state left to go back to when something goes wrong.
 const RECOVERY_FLOOR: u64 = 3;
@@ -64,7 +62,10 @@ impl Cleanup {
             consent::ask(context, &self.consent, &format!("remove old states of the graph at {root}, for good"))?;
         }
         let graph = open_to_maintain(&root).await?;
-        let report = graph.cleanup(&options).await?;
+        let progress = Tables::show(context, if options.confirm { "cleaning up" } else { "looking" });
+        let report = graph.observed(progress.clone()).cleanup(&options).await;
+        progress.finish();
+        let report = report?;
         output::answer(context, || cleanup::json(graph.root(), &report), || cleanup::text(&report))?;
         match report.errors() {
             0 => Ok(()),
@@ -85,7 +86,7 @@ impl Cleanup {
             keep: self.keep,
             older_than: self.older_than,
             confirm: self.confirm,
-            concurrency: concurrency()?,
+            concurrency: upkeep::concurrency()?,
         })
     }
 }
@@ -118,16 +119,6 @@ fn age(text: &str) -> std::result::Result<Duration, String> {
     match seconds {
         0 => Err(refuse()),
         seconds => Ok(Duration::from_secs(seconds)),
-    }
-}
-
-fn concurrency() -> Result<usize> {
-    match std::env::var(CONCURRENCY) {
-        Ok(text) if !text.is_empty() => match text.parse() {
-            Ok(n) if n > 0 => Ok(n),
-            _ => Err(Failure::usage(format!("{CONCURRENCY}={text:?} is no number of tables above 0"))),
-        },
-        _ => Ok(MAINTENANCE_CONCURRENCY),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use clap::Args;
 use omnigraph_engine::maintenance::repair::{RepairOptions, RepairReport};
-use omnigraph_engine::model::branch::MAIN;
 
+use super::upkeep::Branches;
 use crate::address::Words;
 use crate::args::ScopeArgs;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, Result};
+use crate::output::progress::Tables;
 use crate::output::{self, repair};
 use crate::target::{open_in_files, open_to_maintain};
 
@@ -47,14 +48,13 @@ impl Repair {
         let doing = if options.confirm { "repairing" } else { "looking for drift in" };
         context.announce(&format!("{doing} {root}"));
         let graph = if options.confirm { open_to_maintain(&root).await? } else { open_in_files(&root).await? };
-        let branches = match (self.all_branches, &self.branch) {
-            (true, _) => graph.branches().await?.into_iter().map(|b| b.name).collect(),
-            (false, Some(branch)) => vec![branch.clone()],
-            (false, None) => vec![MAIN.to_string()],
-        };
-        let (mut reports, mut failure) = (Vec::with_capacity(branches.len()), None);
-        for branch in branches {
-            match graph.repair(&branch, options).await {
+        let branches = Branches::new(self.branch, self.all_branches);
+        let (mut reports, mut failure) = (Vec::new(), None);
+        for branch in branches.names(&graph).await? {
+            let progress = Tables::show(context, format!("looking at {branch}"));
+            let outcome = graph.observed(progress.clone()).repair(&branch, options).await;
+            progress.finish();
+            match outcome {
                 Ok(report) => reports.push(report),
                 // What was done to the branches before is told all the same.
                 Err(e) => {
@@ -67,7 +67,7 @@ impl Repair {
             let json = || reports.iter().map(repair::json).collect();
             output::answer(context, json, || reports.iter().map(repair::text).collect())?;
         }
-        let again = Again { root, branch: self.branch, all_branches: self.all_branches };
+        let again = Again { root, branches };
         match failure {
             Some(failure) => Err(failure),
             None => conclude(context, &reports, options, &again),
@@ -96,18 +96,12 @@ fn conclude(context: &Context, reports: &[RepairReport], options: RepairOptions,
 /// The same command once more.
 struct Again {
     root: String,
-    branch: Option<String>,
-    all_branches: bool,
+    branches: Branches,
 }
 
 impl Again {
     fn command(&self, force: bool, confirm: bool) -> String {
-        let mut command = format!("omnigraph repair {}", self.root);
-        if self.all_branches {
-            command.push_str(" --all-branches");
-        } else if let Some(branch) = &self.branch {
-            command.push_str(&format!(" --branch {branch}"));
-        }
+        let mut command = format!("omnigraph repair {}{}", self.root, self.branches.flag());
         for (flag, given) in [(" --force", force), (" --confirm", confirm)] {
             command.push_str(if given { flag } else { "" });
         }
@@ -123,8 +117,7 @@ mod tests {
     fn the_next_command_is_about_the_same_tables() {
         let again = |branch: Option<&str>, all_branches| Again {
             root: "/g".into(),
-            branch: branch.map(ToString::to_string),
-            all_branches,
+            branches: Branches::new(branch.map(ToString::to_string), all_branches),
         };
         assert_eq!(again(None, false).command(false, true), "omnigraph repair /g --confirm");
         assert_eq!(again(Some("b"), false).command(true, false), "omnigraph repair /g --branch b --force");

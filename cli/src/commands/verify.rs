@@ -6,6 +6,7 @@ use crate::address::Words;
 use crate::args::ScopeArgs;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, Result};
+use crate::output::progress::Tables;
 use crate::output::{self, shape, table};
 use crate::target::open_in_files;
 
@@ -25,7 +26,10 @@ impl Verify {
         let (root, _) = context.root("verify", "", &self.scope, self.words, &Words::NONE)?;
         context.announce(&format!("checking {root}"));
         let graph = open_in_files(&root).await?;
-        let report = graph.verify().await?;
+        let progress = Tables::show(context, "checking");
+        let report = graph.observed(progress.clone()).verify().await;
+        progress.finish();
+        let report = report?;
         output::answer(context, || shape::report(graph.root(), &report), || table::report(&report))?;
         if report.is_clean() {
             return Ok(());

@@ -71,7 +71,7 @@ fn in_full(error: &str) -> String {
 fn tables(tables: &[TableStats], removed: &str) -> String {
     let mut table = with_heads(["table", &format!("versions {removed}"), "bytes", "versions kept", "error"]);
     for stats in tables {
-        let kept: Vec<String> = stats.versions_kept.iter().map(|(why, n)| format!("{why} {n}")).collect();
+        let kept: Vec<String> = stats.versions_kept.iter().map(|(why, n)| format!("{}: {n}", cell(why))).collect();
         table.add_row([
             cell(&stats.table_key),
             stats.old_versions_removed.to_string(),
@@ -119,7 +119,7 @@ mod tests {
                 table_key: "node:Person".into(),
                 bytes_removed: 4_096,
                 old_versions_removed: 3,
-                versions_kept: BTreeMap::from([("head".into(), 1), ("keep".into(), 2)]),
+                versions_kept: BTreeMap::from([("head".into(), 1), ("tag v1".into(), 2)]),
                 error: Some("1 files could not be removed".into()),
             }],
             reclaimed: vec![Reclaimed { what: "fork", name: "nodes/1/tree/01J9".into(), bytes: 7, error: None }],
@@ -138,7 +138,7 @@ mod tests {
                 "table_key": "node:Person",
                 "bytes_removed": 4096,
                 "old_versions_removed": 3,
-                "versions_kept": {"head": 1, "keep": 2},
+                "versions_kept": {"head": 1, "tag v1": 2},
                 "error": "1 files could not be removed",
             }],
             "reclaimed": [{"what": "fork", "name": "nodes/1/tree/01J9", "bytes": 7, "error": null}],
@@ -149,6 +149,7 @@ mod tests {
     #[test]
     fn only_a_preview_says_how_to_go_on() {
         let preview = text(&report(true));
+        assert!(preview.contains("head: 1, tag v1: 2"), "{preview}");
         assert!(preview.contains("3 would be removed") && preview.ends_with("repeat it with --confirm to do it\n"));
         let done = text(&report(false));
         assert!(done.contains("3 removed") && done.contains("could not be removed") && !done.contains("--confirm"));

@@ -1,9 +1,10 @@
 //! What goes to stderr: notes, questions and errors. Nobody reading stdout sees any of it.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use serde_json::{Map, Value as Json, json};
 
+use super::colour::{Ink, Paint};
 use crate::failure::Failure;
 
 /// Violations told to people; the rest is counted.
@@ -28,9 +29,7 @@ pub(crate) fn failure(failure: &Failure, json: bool) {
         say(&failure_json(failure).to_string());
         return;
     }
-    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let (on, off) = if colour { ("\u{1b}[1;31m", "\u{1b}[0m") } else { ("", "") };
-    say(&format!("{on}error{off}: {}", failure_text(failure)));
+    say(&format!("{}: {}", Paint::stderr().with(Ink::BoldRed, "error"), failure_text(failure)));
 }
 
 fn failure_text(failure: &Failure) -> String {

@@ -10,6 +10,8 @@ use omnigraph_engine::model::{
 use omnigraph_engine::read::neighbors::Neighborhood;
 use serde_json::{Map, Value as Json, json};
 
+use super::merge;
+use crate::failure::Failure;
 use crate::literal::{datetime, to_json, type_name};
 use crate::target::{About, Outcome, Recovery, Stored};
 
@@ -21,7 +23,8 @@ pub(crate) fn in_order(counts: &[TypeCounts]) -> Vec<&TypeCounts> {
     counts
 }
 
-fn counts(counts: &[TypeCounts]) -> Json {
+/// Counts, one entry for each type that changed.
+pub(crate) fn counts(counts: &[TypeCounts]) -> Json {
     let one = |c: &&TypeCounts| {
         json!({
             "kind": c.type_ref.kind.as_str(),
@@ -35,7 +38,7 @@ fn counts(counts: &[TypeCounts]) -> Json {
 }
 
 /// Empty text as null.
-fn some(text: &str) -> Json {
+pub(crate) fn some(text: &str) -> Json {
     if text.is_empty() { Json::Null } else { json!(text) }
 }
 
@@ -65,6 +68,7 @@ pub(crate) fn commit(commit: &CommitInfo) -> Json {
         "operation": commit.operation,
         "manifest_version": commit.manifest_version,
         "counts": counts(&commit.counts),
+        "merge": commit.merge.as_deref().map(merge::note_json),
     })
 }
 
@@ -78,6 +82,7 @@ pub(crate) fn branch(branch: &BranchInfo) -> Json {
         "head": branch.head,
         "created_at": datetime(branch.created_at),
         "actor": branch.actor.0,
+        "protected": branch.protected,
     })
 }
 
@@ -270,7 +275,18 @@ pub(crate) fn optimized(report: &OptimizeReport) -> Json {
             "pending_indexes": pending.collect::<Vec<_>>(),
         })
     });
-    json!({"branch": report.branch, "commit": report.commit, "tables": tables.collect::<Vec<_>>()})
+    json!({
+        "branch": report.branch,
+        "commit": report.commit,
+        "tables": tables.collect::<Vec<_>>(),
+        "error": null,
+    })
+}
+
+/// A branch that could not be optimized.
+pub(crate) fn not_optimized(branch: &str, failure: &Failure) -> Json {
+    let error = json!({"reason": failure.reason(), "message": failure.message()});
+    json!({"branch": branch, "commit": null, "tables": [], "error": error})
 }
 
 /// What was deleted.

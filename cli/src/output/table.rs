@@ -7,6 +7,7 @@ use omnigraph_engine::maintenance::verify::VerifyReport;
 use omnigraph_engine::model::{BranchInfo, CommitInfo, Entity, EntityKind, EntityType, Schema, TypeCounts};
 use omnigraph_engine::read::neighbors::Neighborhood;
 
+use super::merge::note_facts;
 use super::shape::{in_order, property_order, type_text};
 use crate::literal::{datetime, shown, to_cell};
 use crate::target::{About, Outcome, Recovery, Stored};
@@ -43,13 +44,19 @@ pub(crate) fn cell(text: &str) -> String {
     shown(text, CELL)
 }
 
-fn counts_text(counts: &[TypeCounts]) -> String {
+/// Counts in a few words: `Person +1 ~2`.
+pub(crate) fn counts_text(counts: &[TypeCounts]) -> String {
     let one = |c: &&TypeCounts| {
         let part = |sign: &str, count: u64| (count > 0).then(|| format!("{sign}{count}"));
         let parts = [part("+", c.inserted), part("~", c.updated), part("-", c.deleted)];
         format!("{} {}", c.type_ref.name, parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
     };
     in_order(counts).iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A truth in a word.
+pub(crate) fn yes(truth: bool) -> String {
+    if truth { "yes" } else { "no" }.to_string()
 }
 
 /// What a write did.
@@ -89,7 +96,7 @@ pub(crate) fn facts(facts: &[(&str, String)]) -> String {
 
 /// One commit.
 pub(crate) fn commit(commit: &CommitInfo) -> String {
-    let mut text = facts(&[
+    let mut all = vec![
         ("commit", commit.id.clone()),
         ("parents", commit.parents.join(", ")),
         ("branch", commit.branch.clone()),
@@ -99,7 +106,9 @@ pub(crate) fn commit(commit: &CommitInfo) -> String {
         ("request id", commit.request_id.clone()),
         ("manifest version", commit.manifest_version.to_string()),
         ("message", commit.message.clone()),
-    ]);
+    ];
+    all.extend(commit.merge.iter().flat_map(|note| note_facts(note)));
+    let mut text = facts(&all);
     if !commit.counts.is_empty() {
         let mut table = with_heads(["type", "inserted", "updated", "deleted"]);
         for c in in_order(&commit.counts) {
@@ -115,7 +124,7 @@ pub(crate) fn commit(commit: &CommitInfo) -> String {
 
 /// Branches by name.
 pub(crate) fn branches(branches: &[BranchInfo]) -> String {
-    let mut table = with_heads(["branch", "head", "parent", "created", "actor"]);
+    let mut table = with_heads(["branch", "head", "parent", "created", "actor", "protected"]);
     for branch in branches {
         table.add_row([
             cell(&branch.name),
@@ -123,6 +132,7 @@ pub(crate) fn branches(branches: &[BranchInfo]) -> String {
             cell(&branch.parent),
             datetime(branch.created_at),
             cell(&branch.actor.0),
+            yes(branch.protected),
         ]);
     }
     table.to_string()
@@ -138,6 +148,7 @@ pub(crate) fn branch(branch: &BranchInfo) -> String {
         ("forked from", branch.forked_from.clone()),
         ("created", datetime(branch.created_at)),
         ("actor", branch.actor.0.clone()),
+        ("protected", yes(branch.protected)),
     ])
 }
 

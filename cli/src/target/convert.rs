@@ -1,5 +1,7 @@
 //! The engine's types and the client's, one for the other. Pure; nothing is lost that a command shows.
 
+pub(super) mod history;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -132,6 +134,7 @@ pub(super) fn commit_in(commit: client::Commit) -> CommitInfo {
         manifest_version: commit.manifest_version,
         // Not in the contract, and not shown.
         lance_branch: None,
+        merge: commit.merge.map(|note| Box::new(history::note_in(note))),
     }
 }
 
@@ -145,6 +148,7 @@ pub(super) fn branch_in(branch: client::Branch) -> BranchInfo {
         head: branch.head.id,
         created_at: micros(branch.created_at),
         actor: actor_in(branch.actor),
+        protected: branch.protected,
     }
 }
 

@@ -127,11 +127,15 @@ impl Embedded {
         found.ok_or_else(|| no_such_request(branch, request_id))
     }
 
-    pub(super) async fn commits(&self, branch: &str, limit: usize) -> Result<Vec<CommitInfo>> {
+    pub(super) async fn commits(&self, branch: &str, limit: usize, all: bool) -> Result<Vec<CommitInfo>> {
         let mut commits: Vec<CommitInfo> = Vec::new();
         while commits.len() < limit {
             let before = commits.last().map(|commit| commit.id.clone());
-            let page = self.graph.commits(branch, before.as_deref(), limit - commits.len()).await?;
+            let (before, left) = (before.as_deref(), limit - commits.len());
+            let page = match all {
+                true => self.graph.ancestors(branch, before, left).await?,
+                false => self.graph.commits(branch, before, left).await?,
+            };
             if page.is_empty() {
                 break;
             }
@@ -179,7 +183,7 @@ fn no_such_request(branch: &str, request_id: &str) -> Failure {
 /// Standard input in a file of its own, since a load may have to read it more than once.
 async fn spool(progress: Progress) -> Result<LoadBytes> {
     let cannot = |e: std::io::Error| Failure::io("cannot keep standard input in a temporary file", &e);
-    let mut file = tempfile::NamedTempFile::new().map_err(cannot)?;
+    let mut file = tempfile::tempfile().map_err(cannot)?;
     let mut input = tokio::io::stdin();
     let mut buffer = vec![0; 256 * 1024];
     let mut total = 0;

@@ -43,6 +43,22 @@ pub(crate) struct Rows {
     pub(crate) batches: BoxStream<'static, Result<RecordBatch>>,
 }
 
+/// The type a word names: `Person`, or `node:Person` and `edge:Knows`. A word that names nothing is taken for a node
+/// type, so that the read says what is wrong.
+pub(crate) fn type_named(schema: &Schema, word: &str) -> Result<TypeRef> {
+    if let Some(type_ref) = TypeRef::parse(word) {
+        return Ok(type_ref);
+    }
+    let (node, edge) = (TypeRef::node(word), TypeRef::edge(word));
+    match (schema.get(&node).is_some(), schema.get(&edge).is_some()) {
+        (true, true) => {
+            Err(Failure::usage(format!("{word} is a node type and an edge type; write node:{word} or edge:{word}")))
+        }
+        (false, true) => Ok(edge),
+        _ => Ok(node),
+    }
+}
+
 impl Reader {
     pub(super) fn embedded(graph: Graph, snapshot: Snapshot) -> Self {
         Self {
@@ -63,20 +79,9 @@ impl Reader {
         })
     }
 
-    /// The type a word names: `Person`, or `node:Person` and `edge:Knows`. A word that names nothing is taken
-    /// for a node type, so that the read says what is wrong.
+    /// The type a word names; see [`type_named`].
     pub(crate) fn type_named(&self, word: &str) -> Result<TypeRef> {
-        if let Some(type_ref) = TypeRef::parse(word) {
-            return Ok(type_ref);
-        }
-        let (node, edge) = (TypeRef::node(word), TypeRef::edge(word));
-        match (self.schema.get(&node).is_some(), self.schema.get(&edge).is_some()) {
-            (true, true) => {
-                Err(Failure::usage(format!("{word} is a node type and an edge type; write node:{word} or edge:{word}")))
-            }
-            (false, true) => Ok(edge),
-            _ => Ok(node),
-        }
+        type_named(&self.schema, word)
     }
 
     /// Entities by id, in this order; those that do not exist are left out.

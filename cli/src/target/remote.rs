@@ -43,6 +43,11 @@ impl Remote {
         Ok(Self { graph: client.graph(graph), url: url.to_string(), actor: caller.actor() })
     }
 
+    /// The client's handle.
+    pub(super) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
     pub(super) fn place(&self) -> String {
         format!("graph {} on {}", self.graph.id(), self.url)
     }
@@ -154,8 +159,11 @@ impl Remote {
         Ok(convert::commit_in(self.graph.commit_by_request(branch, request_id).await?))
     }
 
-    pub(super) async fn commits(&self, branch: &str, limit: usize) -> Result<Vec<CommitInfo>> {
-        let mut listing = self.graph.list_commits(branch);
+    pub(super) async fn commits(&self, branch: &str, limit: usize, all: bool) -> Result<Vec<CommitInfo>> {
+        let mut listing = match all {
+            true => self.graph.list_ancestors(branch),
+            false => self.graph.list_commits(branch),
+        };
         let mut commits = Vec::new();
         while commits.len() < limit {
             let Some(commit) = listing.try_next().await? else {
@@ -192,7 +200,7 @@ impl Remote {
 
     /// The contract's form of a selector. It cannot name a manifest version, so the commit is looked up that
     /// made it: versions fall along the branch's history.
-    async fn selector(&self, selector: &ReadSelector) -> Result<Selector> {
+    pub(super) async fn selector(&self, selector: &ReadSelector) -> Result<Selector> {
         let ReadSelector::Version { branch, version } = selector else {
             return Ok(convert::selector_out(selector));
         };

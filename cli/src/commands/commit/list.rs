@@ -32,7 +32,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         let (target, _) = context.target(&self.scope, self.words, &Words::NONE, Access::ReadOnly).await?;
-        let commits = target.commits(&self.branch, self.limit).await?;
+        let commits = target.commits(&self.branch, self.limit, false).await?;
         let json = || commits.iter().map(shape::commit).collect();
         output::answer(context, json, || table::commits(&commits))
     }
