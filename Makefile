@@ -28,14 +28,14 @@ TEST_ENV := OMNIGRAPH_TEST_PYTHON='$(PYTHON)' OMNIGRAPH_TEST_WEED='$(WEED)' \
 	OMNIGRAPH_TEST_AZURITE='$(NODE)/node_modules/.bin/azurite-blob' \
 	OMNIGRAPH_TEST_S3RVER='$(NODE)/node_modules/.bin/s3rver'
 
-# Of `make soak`: how long it writes and kills, and the seed of an earlier run.
+# Of `make soak` and `make soak-upkeep`: how long clients write, and the seed of an earlier run.
 MINUTES ?= 10
 SEED ?=
 
 # Passed on: `make test ARGS='-p omnigraph-engine'`, `make demo ARGS=--help`, `make bench ARGS=--help`.
 ARGS ?=
 
-.PHONY: help setup venv node demo clean-demo test soak check check-format bench fmt codegen
+.PHONY: help setup venv node demo clean-demo test soak soak-upkeep check check-format bench fmt codegen
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -75,9 +75,12 @@ clean-demo: ## remove what the demo left
 test: venv node ## run all tests
 	$(TEST_ENV) cargo test --locked $(if $(ARGS),$(ARGS),--workspace)
 
-soak: venv ## write through servers that are killed, for MINUTES=10; SEED=N repeats the choices of a run
+soak: ## write through servers that are killed, for MINUTES=10; SEED=N repeats the choices of a run
+soak-upkeep: ## optimize, repair and clean up beside writers and readers, for MINUTES=10
+soak soak-upkeep: venv
 	cargo build --locked --workspace --bins
-	$(TEST_ENV) '$(TARGET)/debug/omnigraph-soak' --minutes '$(MINUTES)' $(if $(SEED),--seed '$(SEED)') $(ARGS)
+	$(TEST_ENV) '$(TARGET)/debug/omnigraph-soak' $(if $(filter soak-upkeep,$@),--upkeep) --minutes '$(MINUTES)' \
+		$(if $(SEED),--seed '$(SEED)') $(ARGS)
 
 check: check-format ## formatting, lints and structure, warnings denied
 	cargo test --locked -p omnigraph-tidy

@@ -9,6 +9,8 @@ mod explore;
 mod pairs;
 mod protocol;
 mod stage;
+mod states;
+mod stock;
 
 /// Says what was explored, also when the tests pass: the harness keeps only what is printed by macros to itself.
 pub(crate) fn tell(what: &str) {

@@ -18,7 +18,7 @@ use omnigraph_engine::model::{CommitInfo, LoadMode, ReadSelector};
 use omnigraph_engine::{Access, Engine, EngineOptions, Graph, Reason};
 use omnigraph_tests::{SOCIAL, content, create, load, memory_root, person};
 
-const HOUR: u64 = 3_600;
+pub(super) const HOUR: u64 = 3_600;
 
 /// Shows a time that only tests move; waiting moves it, and takes next to no time. Work that nobody waits for keeps its
 /// real pace.
@@ -43,8 +43,8 @@ impl Hourglass {
 }
 
 /// A root and the time there. It begins as the machine's, which is also the store's.
-struct Place {
-    root: String,
+pub(super) struct Place {
+    pub(super) root: String,
     clock: Arc<Hourglass>,
 }
 
@@ -53,20 +53,20 @@ impl Place {
         Self { root: root.into(), clock: Arc::new(Hourglass(SystemClock.now_micros().into())) }
     }
 
-    fn memory(name: &str) -> Self {
+    pub(super) fn memory(name: &str) -> Self {
         Self::at(memory_root(name))
     }
 
-    fn disk(folder: &tempfile::TempDir) -> Self {
+    pub(super) fn disk(folder: &tempfile::TempDir) -> Self {
         Self::at(folder.path().canonicalize().unwrap().join("g").display().to_string())
     }
 
     /// An engine of its own, as another process would be.
-    fn engine(&self) -> Engine {
+    pub(super) fn engine(&self) -> Engine {
         Engine::new(EngineOptions { clock: self.clock.clone(), ..EngineOptions::default() })
     }
 
-    fn engine_with(&self, plan: &Arc<FaultPlan>) -> Engine {
+    pub(super) fn engine_with(&self, plan: &Arc<FaultPlan>) -> Engine {
         Engine::new(EngineOptions {
             clock: self.clock.clone(),
             faults: Some(plan.clone()),
@@ -75,20 +75,20 @@ impl Place {
         })
     }
 
-    async fn create(&self) -> Graph {
+    pub(super) async fn create(&self) -> Graph {
         create(&self.engine(), &self.root, SOCIAL).await.unwrap()
     }
 
-    async fn open(&self) -> Graph {
+    pub(super) async fn open(&self) -> Graph {
         self.engine().open(&self.root, Access::ReadWrite).await.unwrap()
     }
 
-    fn later(&self, seconds: u64) {
+    pub(super) fn later(&self, seconds: u64) {
         self.clock.later(Duration::from_secs(seconds));
     }
 
     /// Until nobody honours the leases of reads that are over.
-    fn forget_reads(&self) {
+    pub(super) fn forget_reads(&self) {
         self.later(61);
     }
 
@@ -99,34 +99,34 @@ impl Place {
     }
 }
 
-fn keep(n: u64) -> CleanupOptions {
+pub(super) fn keep(n: u64) -> CleanupOptions {
     CleanupOptions { keep: Some(n), confirm: true, concurrency: 2, ..CleanupOptions::default() }
 }
 
-fn row<'a>(report: &'a CleanupReport, key: &str) -> &'a TableStats {
+pub(super) fn row<'a>(report: &'a CleanupReport, key: &str) -> &'a TableStats {
     report.tables.iter().find(|t| t.table_key == key).unwrap()
 }
 
-fn reclaimed(report: &CleanupReport, what: &str) -> usize {
+pub(super) fn reclaimed(report: &CleanupReport, what: &str) -> usize {
     assert!(report.reclaimed.iter().all(|r| r.error.is_none()), "{report:?}");
     report.reclaimed.iter().filter(|r| r.what == what).count()
 }
 
 /// Adds people `from..to` to a branch, one a commit.
-async fn people(graph: &Graph, branch: &str, range: std::ops::Range<usize>) {
+pub(super) async fn people(graph: &Graph, branch: &str, range: std::ops::Range<usize>) {
     for i in range {
         load(graph, branch, LoadMode::Append, &person(&format!("{branch}{i}"), 1)).await.unwrap();
     }
 }
 
 /// Commits of a branch, oldest first.
-async fn history(graph: &Graph, branch: &str) -> Vec<CommitInfo> {
+pub(super) async fn history(graph: &Graph, branch: &str) -> Vec<CommitInfo> {
     let mut commits = graph.commits(branch, None, 1_000).await.unwrap();
     commits.reverse();
     commits
 }
 
-fn at(commit: &CommitInfo) -> ReadSelector {
+pub(super) fn at(commit: &CommitInfo) -> ReadSelector {
     ReadSelector::Commit(commit.id.clone())
 }
 
@@ -157,7 +157,7 @@ async fn expect_readable(graph: &Graph, commits: &[CommitInfo], before: &[Vec<St
 }
 
 /// Checks that a second run finds nothing, that everything holds, and that work goes on.
-async fn expect_settled(place: &Place, options: &CleanupOptions) {
+pub(super) async fn expect_settled(place: &Place, options: &CleanupOptions) {
     let graph = place.open().await;
     let again = graph.cleanup(options).await.unwrap();
     assert_eq!((again.errors(), again.commits_removed), (0, 0), "{again:?}");

@@ -82,7 +82,7 @@ async fn errors_are_typed_and_change_nothing() {
     is(graph.scan("Person").columns(["agee"]).send().await.unwrap_err(), ErrorReason::PropertyNotFound);
     is(graph.scan("Person").filter(prop("age").eq("x")).send().await.unwrap_err(), ErrorReason::InvalidPredicate);
     is(graph.scan("Person").branch("nope").send().await.unwrap_err(), ErrorReason::BranchNotFound);
-    is(graph.delete_branch("main", false).await.unwrap_err(), ErrorReason::InvalidArgument);
+    is(graph.delete_branch("main", false).await.unwrap_err(), ErrorReason::BranchProtected);
     is(graph.create_branch("..", Selector::default()).await.unwrap_err(), ErrorReason::InvalidName);
     is(client.create_graph("social", SOCIAL).await.unwrap_err(), ErrorReason::GraphExists);
     is(client.create_graph("Bad Id", SOCIAL).await.unwrap_err(), ErrorReason::InvalidName);
@@ -206,7 +206,7 @@ async fn tokens_are_checked_and_unbuilt_calls_say_so() {
     let client = Client::builder(server.uri()).token("s3cret").connect().await.unwrap();
     let graph = social(&client).await;
     let unbuilt =
-        graph.raw().branch().merge_branch(omnigraph_client::proto::MergeBranchRequest::default()).await.unwrap_err();
+        graph.raw().graph().apply_schema(omnigraph_client::proto::ApplySchemaRequest::default()).await.unwrap_err();
     assert_eq!(unbuilt.code(), tonic::Code::Unimplemented);
     server.shutdown().await.unwrap();
 }

@@ -1,14 +1,18 @@
 //! Compaction: that it changes nothing a reader can see, and that nobody is in its way or it in theirs.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use omnigraph_engine::failpoint::FaultPlan;
 use omnigraph_engine::maintenance::optimize::{OptimizeReport, Skipped, TableStats};
 use omnigraph_engine::model::{Actor, Change, LoadMode, ReadSelector, Target, TypeRef, Value, WriteOptions};
 use omnigraph_engine::{Access, Graph, Reason};
+use omnigraph_tests::servers::job::{self, Ended, Job};
 use omnigraph_tests::{SOCIAL, content, create, engine, engine_with, graph, head, knows, load, memory_root, person};
+use serde_json::Value as Json;
 
 fn stats<'a>(report: &'a OptimizeReport, key: &str) -> &'a TableStats {
     report.tables.iter().find(|t| t.table_key == key).unwrap()
@@ -160,4 +164,76 @@ async fn what_others_left_is_recovered_and_what_omnigraph_did_not_make_is_left_a
     assert_eq!(people.skipped, Some(Skipped::DriftNeedsRepair), "{people:?}");
     assert_eq!((people.manifest_version, people.lance_head_version), (Some(at.version), Some(at.version + 1)));
     assert!(content(&g, &head("main")).await.unwrap().iter().any(|l| l.contains("\"x\"")));
+}
+
+/// Runs the command line as a process of its own.
+async fn cli(home: &Path, words: &[&str]) -> Ended {
+    let mut command = job::isolated(Path::new(env!("CARGO_BIN_EXE_omnigraph-soak")), home, &[]);
+    command.arg("cli").arg("optimize").args(words);
+    Job::start(command).unwrap().ended(Duration::from_secs(60)).await.unwrap()
+}
+
+fn entry<'a>(answer: &'a Json, branch: &str) -> &'a Json {
+    answer.as_array().unwrap().iter().find(|entry| entry["branch"] == branch).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_branch_that_fails_stops_no_other_and_is_told_last() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("g").display().to_string();
+    let g = create(&engine(), &root, SOCIAL).await.unwrap();
+    crumbs(&g, 2).await;
+    for branch in ["a", "b", "c"] {
+        g.create_branch(branch, &head("main"), &Actor::default()).await.unwrap();
+        for n in 0..2 {
+            load(&g, branch, LoadMode::Append, &person(&format!("{branch}{n}"), 1)).await.unwrap();
+        }
+    }
+    // What branch a shows of its people is gone.
+    let at = g.snapshot(&head("a")).await.unwrap().pin(&TypeRef::node("Person")).unwrap().at.clone().unwrap();
+    let line = at.branch.unwrap();
+    let file = format!("{}/{}/tree/{line}/_versions/{:020}.manifest", g.root(), at.location, u64::MAX - at.version);
+    std::fs::remove_file(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
+
+    let run = cli(home.path(), &[&root, "--all-branches", "--json"]).await;
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let answer: Json = serde_json::from_str(&run.out).unwrap();
+    let branches: Vec<&str> = answer.as_array().unwrap().iter().map(|b| b["branch"].as_str().unwrap()).collect();
+    assert_eq!(branches, ["main", "a", "b", "c"]);
+    for fine in ["main", "b", "c"] {
+        let entry = entry(&answer, fine);
+        assert!(entry["commit"].is_string() && entry["error"].is_null(), "{entry}");
+        let head = g.branch(fine).await.unwrap().head;
+        assert_eq!(entry["commit"], head);
+    }
+    let failed = entry(&answer, "a");
+    assert_eq!((&failed["commit"], &failed["tables"]), (&Json::Null, &Json::Array(Vec::new())));
+    assert_eq!(failed["error"]["reason"], "DATA_CORRUPT");
+    assert!(failed["error"]["message"].as_str().unwrap().contains(&at.location), "{failed}");
+    // One line of JSON, after the line that says where it works.
+    let error: Json = serde_json::from_str(run.err.lines().last().unwrap()).unwrap();
+    assert_eq!(error["error"]["exit_code"], 1);
+    assert!(error["error"]["message"].as_str().unwrap().contains("1 of 4 branches"), "{error}");
+
+    // For people, the reports and the failures apart; and what needs attention is worse than a failure.
+    let at = g.snapshot(&head("c")).await.unwrap().pin(&TypeRef::node("Person")).unwrap().at.clone().unwrap();
+    let dataset = lance::Dataset::open(&format!("{root}/{}", at.location)).await.unwrap();
+    let mut dataset = dataset.checkout_branch(at.branch.as_deref().unwrap()).await.unwrap();
+    dataset.delete("slug = 'c0'").await.unwrap();
+    let run = cli(home.path(), &[&root, "--all-branches"]).await;
+    assert_eq!(run.code, Some(6), "{run:?}");
+    for (text, times) in [("branch main: nothing to do", 1), ("branch b: nothing to do", 1), ("DriftNeedsRepair", 1)] {
+        assert_eq!(run.out.matches(text).count(), times, "{text}: {run:?}");
+    }
+    assert!(!run.out.contains("branch a"), "{}", run.out);
+    assert!(run.err.contains("1 of 4 branches") && run.err.contains("\n  a: "), "{}", run.err);
+    assert!(run.err.contains(&format!("`omnigraph repair {root} --all-branches` is next")), "{}", run.err);
+
+    // A branch that was asked for and fails is a failure like any other.
+    let run = cli(home.path(), &[&root, "--branch", "a", "--json", "--quiet"]).await;
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{run:?}");
+    let error: Json = serde_json::from_str(&run.err).unwrap();
+    assert_eq!(error["error"]["reason"], "DATA_CORRUPT");
+    let run = cli(home.path(), &[&root, "--branch", "nobody"]).await;
+    assert_eq!((run.code, run.out.as_str()), (Some(3), ""), "{run:?}");
 }

@@ -1,5 +1,6 @@
 //! What became of interrupted operations, as told over the wire, and servers that decide them unasked.
 
+use std::path::Path;
 use std::time::Duration;
 
 use futures::TryStreamExt;
@@ -8,6 +9,7 @@ use omnigraph_engine::failpoint::FaultPlan;
 use omnigraph_engine::model::{Actor, LoadMode, WriteOptions};
 use omnigraph_engine::{Access, Graph};
 use omnigraph_service::{Config, Running, Server};
+use omnigraph_tests::servers::job::{self, Ended, Job};
 use omnigraph_tests::{SOCIAL, create, engine, engine_with, head, jsonl, load, memory_root, person};
 
 /// A storage with one graph, and where that graph is.
@@ -134,6 +136,45 @@ async fn servers_that_must_not_write_or_look_leave_interrupted_operations_alone(
     for server in [idle, reader] {
         server.shutdown().await.unwrap();
     }
+}
+
+/// Runs the command line as a process of its own.
+async fn cli(home: &Path, words: &[&str]) -> Ended {
+    let mut command = job::isolated(Path::new(env!("CARGO_BIN_EXE_omnigraph-soak")), home, &[]);
+    command.args(["cli", "recoveries", "list"]).args(words);
+    Job::start(command).unwrap().ended(Duration::from_secs(60)).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_line_says_how_many_recoveries_it_does_not_show() {
+    let home = tempfile::tempdir().unwrap();
+    let storage = home.path().display().to_string();
+    let root = omnigraph_engine::engine::graph_root(&storage, "social").unwrap();
+    create(&engine(), &root, SOCIAL).await.unwrap();
+    let mut operations = Vec::new();
+    for slug in ["x", "y", "z"] {
+        operations.push(interrupt(&root, "main", slug).await);
+        engine().open(&root, Access::ReadWrite).await.unwrap();
+    }
+    let (server, _) = served(&storage, 0, false).await;
+    let uri = server.uri();
+    for place in [&[root.as_str()][..], &["--server", &uri, "--graph", "social"]] {
+        let run = |words: &'static [&'static str]| {
+            let words: Vec<&str> = place.iter().chain(words).copied().collect();
+            let home = home.path();
+            async move { cli(home, &words).await }
+        };
+        let some = run(&["--limit", "1", "--json"]).await;
+        assert_eq!(some.code, Some(0), "{some:?}");
+        let shown: serde_json::Value = serde_json::from_str(&some.out).unwrap();
+        assert_eq!((shown.as_array().unwrap().len(), &shown[0]["operation"]), (1, &operations[2].as_str().into()));
+        assert_eq!(some.err.trim(), "2 older recoveries are not shown; --limit 3 shows all");
+        assert_eq!(run(&["--limit", "1", "--quiet"]).await.err, "");
+        let all = run(&["--limit", "3"]).await;
+        assert_eq!((all.code, all.err.as_str()), (Some(0), ""), "{all:?}");
+        assert!(operations.iter().all(|operation| all.out.contains(operation.as_str())), "{}", all.out);
+    }
+    server.shutdown().await.unwrap();
 }
 
 async fn rows(graph: &Graph) -> usize {

@@ -1,5 +1,7 @@
 //! Drift that other programs make with Lance alone: what a repair says of it, what it publishes, and what never.
 
+mod warm;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;

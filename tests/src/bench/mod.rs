@@ -1,5 +1,6 @@
 //! Parts of the benchmark that take a graph of their own.
 
+pub mod merging;
 pub mod searching;
 pub mod upkeep;
 

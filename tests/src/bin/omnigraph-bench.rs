@@ -1,7 +1,9 @@
-//! The benchmark: loads, scans, small commits, maintenance and search on local disk, as ratios within one run.
+//! The benchmark: loads, scans, small commits, maintenance, search and merges on local disk, as ratios within one run.
 //!
 //! Sizes come from the environment: `OMNIGRAPH_BENCH_NODES` (default 1,000,000), `OMNIGRAPH_BENCH_EDGES`
-//! (default 3,000,000) and `OMNIGRAPH_BENCH_PASSAGES` (default 100,000). Times are meaningful in a release build only.
+//! (default 3,000,000), `OMNIGRAPH_BENCH_PASSAGES` (default 100,000) and `OMNIGRAPH_BENCH_MERGED` (rows of the large
+//! table that is merged into, default 1,000,000). `OMNIGRAPH_BENCH_PARTS` names what to run: `load`, `commits`,
+//! `upkeep`, `search`, `merge`, separated by commas; all by default. Times are meaningful in a release build only.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -15,7 +17,7 @@ use omnigraph_engine::model::{Actor, Change, EntityWrite, LoadMode, ReadSelector
 use omnigraph_engine::write::load::{LoadBytes, LoadSource};
 use omnigraph_engine::{Engine, EngineOptions, Graph};
 use omnigraph_service::{Config, Server};
-use omnigraph_tests::bench::{Outcome, Table, median, searching, upkeep, usage};
+use omnigraph_tests::bench::{Outcome, Table, median, merging, searching, upkeep, usage};
 
 const SCHEMA: &str = r#"
 node Person { slug: String @key  name: String?  age: I32?  score: F64? }
@@ -35,17 +37,30 @@ fn main() -> Outcome {
 async fn run() -> Outcome<Table> {
     let size = |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
     let (nodes, edges) = (size("OMNIGRAPH_BENCH_NODES", 1_000_000), size("OMNIGRAPH_BENCH_EDGES", 3_000_000));
+    let parts = std::env::var("OMNIGRAPH_BENCH_PARTS").unwrap_or_default();
+    let wanted = |part: &str| parts.is_empty() || parts.split(',').any(|name| name.trim() == part);
     let folder = tempfile::tempdir()?;
     let mut table = Table::default();
     let file = folder.path().join("input.jsonl");
-    let bytes = generate(&file, nodes, edges)?;
-    load(folder.path(), &file, nodes, edges, bytes, &mut table).await?;
-    scans(folder.path(), &mut table).await?;
-    served(folder.path(), &mut table).await?;
-    commits(folder.path(), &mut table).await?;
-    upkeep::measure(folder.path(), &mut table).await?;
-    let passages = size("OMNIGRAPH_BENCH_PASSAGES", 100_000);
-    searching::measure(folder.path(), usize::try_from(passages)?, &mut table).await?;
+    if wanted("load") {
+        let bytes = generate(&file, nodes, edges)?;
+        load(folder.path(), &file, nodes, edges, bytes, &mut table).await?;
+        scans(folder.path(), &mut table).await?;
+        served(folder.path(), &mut table).await?;
+    }
+    if wanted("commits") {
+        commits(folder.path(), &mut table).await?;
+    }
+    if wanted("upkeep") {
+        upkeep::measure(folder.path(), &mut table).await?;
+    }
+    if wanted("search") {
+        let passages = size("OMNIGRAPH_BENCH_PASSAGES", 100_000);
+        searching::measure(folder.path(), usize::try_from(passages)?, &mut table).await?;
+    }
+    if wanted("merge") {
+        merging::measure(folder.path(), size("OMNIGRAPH_BENCH_MERGED", 1_000_000), &mut table).await?;
+    }
     Ok(table)
 }
 

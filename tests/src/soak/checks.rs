@@ -27,17 +27,23 @@ pub(crate) async fn write_everywhere(place: &Place) {
 
 /// Compares the graph with the ledger, through the servers.
 pub(crate) async fn compare(place: &Place) {
+    compare_lasting(place).await;
+    check_strict(place).await;
+    check_branches(place, &[]).await;
+}
+
+/// Compares rows and history of the branches that last.
+pub(crate) async fn compare_lasting(place: &Place) {
     for (n, branch) in place.lasting.iter().enumerate() {
         check_items(place, n, branch).await;
         check_follows(place, n + 1, branch).await;
         check_commits(place, n, branch).await;
     }
-    check_strict(place).await;
-    check_branches(place).await;
 }
 
 async fn check_items(place: &Place, at: usize, branch: &str) {
-    let Some(found) = read(place, at, "scanning all items", |graph| items_of(graph, branch)).await else { return };
+    let all = |graph| items_of(graph, Selector::Branch(branch.to_string()));
+    let Some(found) = read(place, at, "scanning all items", all).await else { return };
     let mut seen: BTreeMap<String, i64> = BTreeMap::new();
     for (slug, n) in found {
         let before = seen.insert(slug.clone(), n);
@@ -53,8 +59,9 @@ async fn check_items(place: &Place, at: usize, branch: &str) {
     }
 }
 
-async fn items_of(graph: Graph, branch: &str) -> Result<Vec<(String, i64)>> {
-    let batches = graph.scan("Item").columns(["slug", "n"]).branch(branch).send().await?.collect_all().await?;
+/// The items of one version with their numbers.
+pub(crate) async fn items_of(graph: Graph, version: Selector) -> Result<Vec<(String, i64)>> {
+    let batches = graph.scan("Item").columns(["slug", "n"]).at(version).send().await?.collect_all().await?;
     let rows = batches.iter().flat_map(|batch| {
         let (slugs, numbers) = (batch.column(0).as_string::<i32>(), batch.column(1).as_primitive::<Int64Type>());
         slugs.iter().zip(numbers.iter()).map(|(slug, n)| (slug.unwrap_or_default().to_string(), n.unwrap_or(i64::MIN)))
@@ -62,13 +69,16 @@ async fn items_of(graph: Graph, branch: &str) -> Result<Vec<(String, i64)>> {
     Ok(rows.collect())
 }
 
+/// The ids of the edges of one version.
+pub(crate) async fn follows_of(graph: Graph, version: Selector) -> Result<Vec<String>> {
+    let scan = graph.scan(TypeRef::edge("Follows")).columns(["id"]).at(version);
+    let batches = scan.send().await?.collect_all().await?;
+    let ids = batches.iter().flat_map(|batch| batch.column(0).as_string::<i32>().iter().flatten());
+    Ok(ids.map(ToString::to_string).collect())
+}
+
 async fn check_follows(place: &Place, at: usize, branch: &str) {
-    let ids = |graph: Graph| async move {
-        let scan = graph.scan(TypeRef::edge("Follows")).columns(["id"]).branch(branch);
-        let batches = scan.send().await?.collect_all().await?;
-        let ids = batches.iter().flat_map(|batch| batch.column(0).as_string::<i32>().iter().flatten());
-        Ok(ids.map(ToString::to_string).collect::<Vec<String>>())
-    };
+    let ids = |graph| follows_of(graph, Selector::Branch(branch.to_string()));
     let Some(found) = read(place, at, "scanning all edges", ids).await else { return };
     let seen: BTreeSet<String> = found.iter().cloned().collect();
     place.ledger.expect(seen.len() == found.len(), || format!("an edge is there twice on {branch}"));
@@ -128,7 +138,8 @@ async fn check_strict(place: &Place) {
     }
 }
 
-async fn check_branches(place: &Place) {
+/// The branches are those that last and `more`.
+pub(crate) async fn check_branches(place: &Place, more: &[String]) {
     let names = |graph: Graph| async move {
         let branches: Vec<omnigraph_client::Branch> = graph.list_branches().try_collect().await?;
         Ok(branches.into_iter().map(|branch| branch.name).collect::<BTreeSet<String>>())
@@ -136,7 +147,7 @@ async fn check_branches(place: &Place) {
     let Some(mut found) = read(place, 2, "listing branches", names).await else { return };
     let strays = place.ledger.book().strays.clone();
     found.retain(|name| !(name.starts_with(PASSING) && strays.contains(name)));
-    let expected: BTreeSet<String> = place.lasting.iter().cloned().collect();
+    let expected: BTreeSet<String> = place.lasting.iter().chain(more).cloned().collect();
     place.ledger.expect(found == expected, || format!("the branches are {found:?}, and should be {expected:?}"));
 }
 

@@ -1,10 +1,12 @@
 //! Writers of rows. Each has ids of its own, so that what must be there follows from its acknowledgements.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fastrand::Rng;
 use omnigraph_client::{Graph, LoadSource, Receipt, Result, Target, edge, node};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::place::Place;
 use super::settle::Write;
@@ -98,13 +100,15 @@ pub(crate) struct Writer {
     pub(crate) name: String,
     pub(crate) branch: String,
     pub(crate) chance: Rng,
+    /// From the beginning of one write to that of the next, unless it takes longer.
+    pub(crate) pace: Duration,
 }
 
 impl Writer {
     /// Writes until the run is over.
     pub(crate) async fn work(mut self) {
         let mut known: [Vec<String>; 2] = Default::default();
-        let mut n = 0;
+        let (mut n, mut next) = (0, Instant::now());
         while self.run.takes_write() {
             n += 1;
             let side = usize::from(self.chance.u8(..10) < 4);
@@ -117,6 +121,8 @@ impl Writer {
             if settle(&write, self.at, change).await && fresh {
                 known[side].extend(made);
             }
+            next = (next + self.pace).max(Instant::now());
+            tokio::time::sleep_until(next).await;
         }
     }
 
@@ -126,6 +132,8 @@ impl Writer {
             0..5 => Form::Insert,
             5..7 => Form::Load,
             7..9 => Form::Upsert,
+            // On main it may meet another writer's commit, which is a conflict and no fault of the upkeep.
+            _ if side == 0 && self.place.is_calm() => Form::Upsert,
             _ => Form::Update,
         };
         let (form, count) = match form {

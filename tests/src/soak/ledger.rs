@@ -59,8 +59,44 @@ pub(crate) struct Counts {
     pub(crate) recoveries: u64,
     /// Commits that the check found.
     pub(crate) commits: u64,
-    /// The longest that a write took whose server died under it.
+    /// The longest that a write took whose server died under it; of all, if none was killed.
     pub(crate) slowest: Duration,
+    /// Of a run of upkeep.
+    pub(crate) upkeep: Upkeep,
+}
+
+/// Counts of a run of upkeep.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Upkeep {
+    /// Runs of `optimize` that were done.
+    pub(crate) optimized: u64,
+    /// Runs of `repair` that were done.
+    pub(crate) repaired: u64,
+    /// Runs of `cleanup` that were done.
+    pub(crate) cleaned: u64,
+    /// Runs of any of them that were told to try again.
+    pub(crate) busy: u64,
+    /// The longest that one run took.
+    pub(crate) longest: Duration,
+    /// Commits that cleanups made unreadable.
+    pub(crate) removed: u64,
+    /// Commits whose content was noted.
+    pub(crate) noted: u64,
+    /// Later reads of them that found the same.
+    pub(crate) same: u64,
+    /// Commits that were found to be gone, as they may.
+    pub(crate) gone: u64,
+    /// Rows that the slow scan brought.
+    pub(crate) slow_rows: u64,
+    /// What the store held after a quarter of the run, at most in its second half, and in the end.
+    pub(crate) sizes: [Size; 3],
+}
+
+/// What a store holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Ledger {

@@ -9,11 +9,16 @@ use clap::Parser;
 const MAX_MINUTES: f64 = 24.0 * 60.0;
 
 /// Writes, reads and branches through several servers while these are killed, and checks that nothing
-/// acknowledged is lost or doubled.
+/// acknowledged is lost or doubled. With --upkeep nothing is killed: optimize, repair and cleanup run beside writers
+/// and readers of old commits, and nobody may notice.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "omnigraph-soak", version)]
 pub struct Options {
-    /// Minutes of writing and killing; settling and checking come after
+    /// Run optimize, repair and cleanup in a loop instead of killing servers
+    #[arg(long)]
+    pub upkeep: bool,
+
+    /// Minutes of writing and killing, or of writing and upkeep; settling and checking come after
     #[arg(long, default_value = "10", value_name = "N", value_parser = minutes)]
     pub minutes: Duration,
 

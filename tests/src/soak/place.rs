@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::Outcome;
 use super::ledger::Ledger;
-use crate::servers::job::{self, Job};
+use crate::servers::job::{self, Ended, Job};
 use crate::servers::keep::{Keeper, Program};
 
 /// The graph's id on every server.
@@ -62,6 +62,7 @@ pub(crate) struct Place {
     folder: PathBuf,
     programs: Programs,
     members: Vec<Member>,
+    calm: bool,
 }
 
 #[derive(Debug, Default)]
@@ -89,7 +90,23 @@ impl Place {
         programs: Programs,
     ) -> Self {
         let members = (0..members).map(|_| Member::default()).collect();
-        Self { name, lasting, ledger: Ledger::default(), storage, environment, folder, programs, members }
+        Self { name, lasting, ledger: Ledger::default(), storage, environment, folder, programs, members, calm: false }
+    }
+
+    /// Nothing is killed here, so nobody but the client itself repeats a call, and no call may fail.
+    pub(crate) fn calm(mut self) -> Self {
+        self.calm = true;
+        self
+    }
+
+    /// See [`Place::calm`].
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm
+    }
+
+    /// The folder that holds everything, if it is on this machine's disk.
+    pub(crate) fn local_folder(&self) -> Option<&Path> {
+        (!self.storage.contains("://")).then(|| Path::new(&self.storage))
     }
 
     /// How many servers it has.
@@ -177,8 +194,11 @@ impl Place {
             .actor("soak")
             .timeout(ATTEMPT_LIMIT)
             .connect_timeout(Duration::from_secs(5))
-            // The run repeats calls itself, so that it can count them and turn to another server.
-            .retry(RetryPolicy::none())
+            .retry(match self.calm {
+                true => RetryPolicy::default(),
+                // The run repeats calls itself, so that it can count them and turn to another server.
+                false => RetryPolicy::none(),
+            })
             .connect_lazy()?;
         *self.members[at].client.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
         Ok(())
@@ -186,12 +206,17 @@ impl Place {
 
     /// What the command line answers about the graph's files, and its exit code.
     pub(crate) async fn command(&self, words: &[&str]) -> Outcome<(Option<i32>, Json)> {
-        let mut command = job::isolated(&self.programs.cli, &self.folder, &self.environment);
-        command.args(words).args(["--cluster", &self.storage, "--graph", GRAPH, "--json"]);
-        let ended = Job::start(command)?.ended(COMMAND_LIMIT).await?;
+        let ended = self.carry_out(words).await?;
         match serde_json::from_str(&ended.out) {
             Ok(answer) => Ok((ended.code, answer)),
             Err(_) => Err(format!("`omnigraph {}` answered: {}{}", words.join(" "), ended.out, ended.err).into()),
         }
+    }
+
+    /// Runs the command line over the graph's files, whatever comes of it.
+    pub(crate) async fn carry_out(&self, words: &[&str]) -> Outcome<Ended> {
+        let mut command = job::isolated(&self.programs.cli, &self.folder, &self.environment);
+        command.args(words).args(["--cluster", &self.storage, "--graph", GRAPH, "--json"]);
+        Ok(Job::start(command)?.ended(COMMAND_LIMIT).await?)
     }
 }

@@ -34,7 +34,8 @@ pub(crate) fn account(n: usize) -> String {
     format!("account-{n}")
 }
 
-fn number(entity: &Entity, property: &str) -> i64 {
+/// A number of an entity; the least there is if it has none.
+pub(crate) fn number(entity: &Entity, property: &str) -> i64 {
     entity.get(property).and_then(|value| value.as_i64()).unwrap_or(i64::MIN)
 }
 
