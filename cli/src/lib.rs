@@ -127,6 +127,17 @@ mod tests {
     }
 
     #[test]
+    fn a_preview_takes_nothing_that_writes() {
+        let parse = |words: &str| Cli::try_parse_from(words.split_whitespace());
+        assert!(parse("omnigraph branch merge g review --into main --preview --strategy ours").is_ok());
+        assert!(parse("omnigraph branch merge g review --expected-head c --resolve A/a=ours --resolve B/b=base").is_ok());
+        assert!(parse("omnigraph branch merge g review --preview --delete-source").is_err());
+        assert!(parse("omnigraph branch merge g review --preview --request-id r").is_err());
+        assert!(parse("omnigraph branch merge g review --strategy base").is_err());
+        assert!(parse("omnigraph branch restore g main").is_err(), "nothing is restored by omission");
+    }
+
+    #[test]
     fn a_read_takes_one_way_to_name_a_version() {
         let parse = |words: &str| Cli::try_parse_from(words.split_whitespace());
         assert!(parse("omnigraph scan g Person --branch b --at 2013-01-31").is_ok());

@@ -9,7 +9,7 @@ mod recovery;
 mod remote;
 mod upkeep;
 
-pub(crate) use history::{Changes, Merged};
+pub(crate) use history::{Applied, Changes, Merged};
 pub(crate) use reader::{Reader, Rows, type_named};
 pub(crate) use recovery::Recovery;
 pub(crate) use upkeep::{Index, Indexes};

@@ -114,7 +114,7 @@ pub use put::{BatchSource, Put};
 pub use receipt::{Receipt, TypeCounts};
 pub use recoveries::{RecoveredTable, Recovery, RecoveryOutcome, TableFound};
 pub use retry::RetryPolicy;
-pub use revert::{CherryPick, Restore, Restored, Revert};
+pub use revert::{Applied, CherryPick, Restore, Restored, Revert};
 pub use scan::{Batches, Scan, ScanPlan};
 pub use schema::{SchemaInfo, SchemaRead};
 pub use search::{Hit, Search, SearchResults};

@@ -46,8 +46,8 @@ macro_rules! settle_conflicts {
             self
         }
 
-        /// Settles what is in conflict about one entity, beside what was settled before. Without a conflict there it has
-        /// no effect.
+        /// Settles what is in conflict about one entity, beside what was settled before. Without a conflict there it
+        /// has no effect.
         #[must_use]
         pub fn resolve(mut self, resolution: $crate::Resolution) -> Self {
             self.how.resolutions.push(resolution);

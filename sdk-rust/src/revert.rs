@@ -5,10 +5,27 @@ use omnigraph_proto::v1 as wire;
 use crate::client::{Graph, unary};
 use crate::conflict::MergeOutcome;
 use crate::error::Result;
-use crate::merge::{How, Merged, settle_conflicts};
+use crate::merge::{How, settle_conflicts};
 use crate::receipt::{Receipt, WriteOptions, describe_write};
 use crate::retry::Safety;
 use crate::selector::Selector;
+
+/// What a revert or a cherry-pick did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// What it came to; already up to date if there was nothing to do.
+    pub outcome: MergeOutcome,
+    /// What was written to the branch.
+    pub receipt: Receipt,
+    /// Conflicts that the strategy or a resolution settled.
+    pub conflicts_settled: u64,
+}
+
+impl AsRef<Receipt> for Applied {
+    fn as_ref(&self) -> &Receipt {
+        &self.receipt
+    }
+}
 
 /// A revert while it is being described, from [`Graph::revert`]. Nothing happens before [`Revert::send`].
 #[derive(Clone, Debug)]
@@ -29,7 +46,7 @@ impl Revert {
     /// # Errors
     /// `MERGE_CONFLICT` with nothing changed if something was changed again since; `COMMIT_NOT_FOUND` if the commit or
     /// its parent is no longer kept; `INVALID_ARGUMENT` for the first commit of the graph.
-    pub async fn send(self) -> Result<Merged> {
+    pub async fn send(self) -> Result<Applied> {
         let safety = Safety::of_write(&self.options.request_id);
         let ask = wire::RevertCommitRequest {
             options: Some(self.options.into_wire(&self.graph.id)),
@@ -37,13 +54,10 @@ impl Revert {
             how: Some(self.how.into_wire()),
         };
         let answer = unary!(self.graph.core, safety, branch.revert_commit(ask))?;
-        Ok(Merged {
+        Ok(Applied {
             outcome: MergeOutcome::from_wire(answer.outcome()),
             receipt: Receipt::read(answer.receipt)?,
-            base: String::new(),
-            source: String::new(),
             conflicts_settled: answer.conflicts_settled,
-            source_deletion: None,
         })
     }
 }
@@ -68,7 +82,7 @@ impl CherryPick {
     /// # Errors
     /// `MERGE_CONFLICT` with nothing changed; `COMMIT_NOT_FOUND` if the commit or its parent is no longer kept;
     /// `INVALID_ARGUMENT` for the first commit of the graph.
-    pub async fn send(self) -> Result<Merged> {
+    pub async fn send(self) -> Result<Applied> {
         let safety = Safety::of_write(&self.options.request_id);
         let ask = wire::CherryPickCommitRequest {
             options: Some(self.options.into_wire(&self.graph.id)),
@@ -76,13 +90,10 @@ impl CherryPick {
             how: Some(self.how.into_wire()),
         };
         let answer = unary!(self.graph.core, safety, branch.cherry_pick_commit(ask))?;
-        Ok(Merged {
+        Ok(Applied {
             outcome: MergeOutcome::from_wire(answer.outcome()),
             receipt: Receipt::read(answer.receipt)?,
-            base: String::new(),
-            source: String::new(),
             conflicts_settled: answer.conflicts_settled,
-            source_deletion: None,
         })
     }
 }

@@ -19,17 +19,17 @@ use crate::retry::{Resumption, RetryPolicy};
 /// Changes of one commit that [`CommitFeed`] keeps in memory. A larger commit is for [`Watch::messages`].
 const MAX_BLOCK_CHANGES: usize = 100_000;
 
-/// One message to a follower. Those of one commit follow each other: its begin, its changes, its end. A begin that comes
-/// without the end of the commit before means that the connection broke off: that commit is told again.
+/// One message to a follower. Those of one commit follow each other: its begin, its changes, its end. A begin that
+/// comes without the end of the commit before means that the connection broke off: that commit is told again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FeedMessage {
     /// A commit begins.
-    Begin(Commit),
+    Begin(Box<Commit>),
     /// Some of its changes, nodes before edges, by type and id.
     Changes(Vec<EntityChange>),
     /// The commit is complete.
     End {
-        /// Resumes after it: at any server, at any time, with the same filter.
+        /// Resumes after it: at any server, at any time, with the same filter and choice of changes.
         cursor: String,
     },
     /// Nothing new for a while.
@@ -42,7 +42,7 @@ pub enum FeedMessage {
 impl FeedMessage {
     fn read(answer: wire::WatchCommitsResponse) -> Result<Self> {
         Ok(match answer.part {
-            Some(Part::Begin(commit)) => Self::Begin(commit.into()),
+            Some(Part::Begin(commit)) => Self::Begin(Box::new(commit.into())),
             Some(Part::Changes(batch)) => {
                 Self::Changes(batch.changes.into_iter().map(EntityChange::read).collect::<Result<_>>()?)
             }
@@ -68,7 +68,7 @@ pub struct CommitBlock {
     pub commit: Commit,
     /// What it changed, as far as it was wanted; empty if only commits were asked for.
     pub changes: Vec<EntityChange>,
-    /// Resumes after it: at any server, at any time, with the same filter.
+    /// Resumes after it: at any server, at any time, with the same filter and choice of changes.
     pub cursor: String,
 }
 
@@ -106,7 +106,8 @@ impl Watch {
         self
     }
 
-    /// Starts after the message or commit that carried this cursor. The filter has to be the same.
+    /// Starts after the message or commit that carried this cursor. The filter and the choice of changes have to be the
+    /// same.
     pub fn cursor(mut self, cursor: impl Into<String>) -> Self {
         self.start = Start::Cursor(cursor.into());
         self
@@ -119,13 +120,13 @@ impl Watch {
     }
 
     /// Follows, message by message. Whenever the connection breaks off or the server goes away, it is taken up again
-    /// after the last cursor, as often without progress and after such pauses as the client's
-    /// [`RetryPolicy`](crate::RetryPolicy) says. Nothing is asked before the stream is read; dropping it stops the work.
+    /// after the last cursor, as often without progress and after such pauses as the client's [`RetryPolicy`] says.
+    /// Nothing is asked before the stream is read; dropping it stops the work.
     ///
     /// # Errors
     /// In the stream, which ends then: `BRANCH_NOT_FOUND`; `BRANCH_CLOSED` once the branch is deleted;
-    /// `INVALID_PAGE_TOKEN` for a cursor of another graph, branch incarnation or filter; `HISTORY_GAP` if commits in
-    /// between are no longer kept: export the branch at a commit, and start after that.
+    /// `INVALID_PAGE_TOKEN` for a cursor of another graph, branch incarnation, filter or choice of changes;
+    /// `HISTORY_GAP` if commits in between are no longer kept: export the branch at a commit, and start after that.
     pub fn messages(self) -> Feed {
         let cursor = match &self.start {
             Start::Cursor(cursor) => Some(cursor.clone()),
@@ -265,7 +266,7 @@ impl Stream for Feed {
 /// Complete commits as they arrive, from [`Watch::commits`]. Ends after the first error.
 pub struct CommitFeed {
     feed: Feed,
-    block: Option<(Commit, Vec<EntityChange>)>,
+    block: Option<(Box<Commit>, Vec<EntityChange>)>,
     limit: usize,
     ended: bool,
 }
@@ -293,7 +294,7 @@ impl CommitFeed {
             }
             FeedMessage::End { cursor } => {
                 let (commit, changes) = self.block.take().ok_or_else(|| Error::malformed(OUTSIDE))?;
-                return Ok(Some(CommitBlock { commit, changes, cursor }));
+                return Ok(Some(CommitBlock { commit: *commit, changes, cursor }));
             }
             FeedMessage::Idle { .. } => {}
         }

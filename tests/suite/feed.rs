@@ -3,6 +3,7 @@
 
 mod cursors;
 mod ends;
+mod merging;
 mod telling;
 mod waiting;
 

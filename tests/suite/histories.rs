@@ -51,7 +51,14 @@ impl Run {
         let past = Past { commits: BTreeMap::from([(first.clone(), node)]) };
         let heads = BTreeMap::from([("main".to_string(), first)]);
         let (tags, tally) = (BTreeMap::new(), BTreeMap::new());
-        Self { random, clock, graph, past, heads, tags, cleaned: false, tally }
+        let mut run = Self { random, clock, graph, past, heads, tags, cleaned: false, tally };
+        let people = (0..PEOPLE).map(|p| format!("P p{p} a=0 b=v0"));
+        let edges = ["K k0 p0 p1", "K k1 p1 p2 w=1", "C p0 p1", "N n0 t=t0", "M m0 n0 p3"].map(String::from);
+        run.write_lines("main", people.chain(edges).collect()).await;
+        for name in ["one", "two"] {
+            run.fork_at(name, head("main"), run.heads["main"].clone()).await;
+        }
+        run
     }
 
     fn pick<T: Clone>(&mut self, of: &[T]) -> T {
@@ -89,11 +96,11 @@ impl Run {
 
     async fn step(&mut self) -> String {
         match self.random.u32(0..100) {
-            0..34 => self.write().await,
-            34..37 => self.reload().await,
-            37..45 => self.fork().await,
-            45..72 => self.merge().await,
-            72..76 => self.drop_branch().await,
+            0..32 => self.write().await,
+            32..34 => self.reload().await,
+            34..44 => self.fork().await,
+            44..73 => self.merge().await,
+            73..76 => self.drop_branch().await,
             76..80 => self.revert().await,
             80..84 => self.cherry_pick().await,
             84..87 => self.restore().await,
@@ -138,18 +145,22 @@ impl Run {
     async fn write(&mut self) -> String {
         let branch = self.branch();
         let lines: Vec<String> = (0..=self.random.u32(..3)).flat_map(|_| self.line()).collect();
-        let mut after = self.state(&branch).clone();
+        self.write_lines(&branch, lines).await
+    }
+
+    async fn write_lines(&mut self, branch: &str, lines: Vec<String>) -> String {
+        let mut after = self.state(branch).clone();
         lines.iter().for_each(|line| model::apply(&mut after, line));
         let what = format!("write {lines:?} on {branch}");
         let changes = lines.iter().map(|line| change(line)).collect();
-        let done = self.graph.mutate(changes, &WriteOptions::on(branch.as_str())).await;
+        let done = self.graph.mutate(changes, &WriteOptions::on(branch)).await;
         match done {
             Ok(receipt) if receipt.changed => {
                 assert!(model::is_sound(&after), "{what}");
-                self.made(&branch, &receipt.commit.id, None, after);
+                self.made(branch, &receipt.commit.id, None, after);
                 self.count("writes");
             }
-            Ok(_) => assert_eq!(&after, self.state(&branch), "{what}"),
+            Ok(_) => assert_eq!(&after, self.state(branch), "{what}"),
             Err(e) => {
                 // A node may be missing that a step in between needs although another step makes it.
                 assert!(!model::is_sound(&after), "{what}: {e}");
@@ -176,12 +187,16 @@ impl Run {
     async fn fork(&mut self) -> String {
         let name = self.pick(&NAMES).to_string();
         let (selector, commit) = self.somewhere();
+        self.fork_at(&name, selector, commit).await
+    }
+
+    async fn fork_at(&mut self, name: &str, selector: ReadSelector, commit: String) -> String {
         let what = format!("fork {name} from {selector:?}");
-        let done = self.graph.create_branch(&name, &selector, &Actor::default()).await;
-        if self.heads.contains_key(&name) {
+        let done = self.graph.create_branch(name, &selector, &Actor::default()).await;
+        if self.heads.contains_key(name) {
             assert_eq!(done.unwrap_err().reason(), Reason::BranchExists, "{what}");
         } else if self.there(&selector, &done, &what) {
-            self.heads.insert(name, commit);
+            self.heads.insert(name.to_string(), commit);
         }
         what
     }
@@ -243,7 +258,8 @@ impl Run {
         if self.past.depth(&theirs, &self.heads[&target]) > 1 {
             self.count("merges with several bases");
         }
-        let preview = self.graph.preview_merge(&source, &target, &asked).await.unwrap_or_else(|e| panic!("{what}: {e}"));
+        let preview =
+            self.graph.preview_merge(&source, &target, &asked).await.unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(preview.summary.outcome.as_str(), expected.outcome, "{what}");
         assert_eq!(preview.summary.base, expected.base, "{what}");
         self.expect_previewed(&preview, &target, &expected.merged, &what);
@@ -275,7 +291,13 @@ impl Run {
     }
 
     /// Checks that something was done or refused as expected. What was done, if it was.
-    fn expect_done(&mut self, done: Result<MergeResult>, target: &str, expected: &Merged, what: &str) -> Option<MergeResult> {
+    fn expect_done(
+        &mut self,
+        done: Result<MergeResult>,
+        target: &str,
+        expected: &Merged,
+        what: &str,
+    ) -> Option<MergeResult> {
         match done {
             Ok(done) => {
                 assert!(expected.clashes.is_empty(), "{what}: {:?}", expected.clashes);
@@ -306,7 +328,14 @@ impl Run {
     }
 
     /// What makes a change of a commit, or its opposite, on a branch.
-    async fn picked(&mut self, base: &str, theirs: &str, branch: &str, what: &str, done: impl AsyncFnOnce(&Graph, MergeHow, WriteOptions) -> Result<MergeResult>) {
+    async fn picked(
+        &mut self,
+        base: &str,
+        theirs: &str,
+        branch: &str,
+        what: &str,
+        done: impl AsyncFnOnce(&Graph, MergeHow, WriteOptions) -> Result<MergeResult>,
+    ) {
         let (how, asked) = self.how();
         let origin = Origin::One(self.past.state(base));
         let expected = model::merge(&origin, self.state(branch), self.past.state(theirs), how);
@@ -329,7 +358,8 @@ impl Run {
         let (commit, branch) = (self.commit(), self.branch());
         let what = format!("revert {commit} on {branch}");
         if let Some(parent) = self.past.commits[&commit].parents.first().cloned() {
-            let revert = async |g: &Graph, how: MergeHow, options: WriteOptions| g.revert(&commit, &how, &options).await;
+            let revert =
+                async |g: &Graph, how: MergeHow, options: WriteOptions| g.revert(&commit, &how, &options).await;
             self.picked(&commit, &parent, &branch, &what, revert).await;
         }
         what
@@ -339,7 +369,8 @@ impl Run {
         let (commit, branch) = (self.commit(), self.branch());
         let what = format!("pick {commit} on {branch}");
         if let Some(parent) = self.past.commits[&commit].parents.first().cloned() {
-            let pick = async |g: &Graph, how: MergeHow, options: WriteOptions| g.cherry_pick(&commit, &how, &options).await;
+            let pick =
+                async |g: &Graph, how: MergeHow, options: WriteOptions| g.cherry_pick(&commit, &how, &options).await;
             self.picked(&parent, &commit, &branch, &what, pick).await;
         }
         what

@@ -243,18 +243,19 @@ async fn writers_neither_fail_nor_keep_a_table_from_being_optimised() {
             Ok::<_, omnigraph_engine::Error>(n)
         }));
     }
-    let mut commits = 0;
-    for _ in 0..8 {
+    // One that meets a table nobody wrote to since the last has nothing to do.
+    let (mut commits, begun) = (0, std::time::Instant::now());
+    while commits < 4 {
         let report = g.optimize("main", 2).await.unwrap();
         commits += usize::from(report.commit.is_some());
         assert!(report.tables.iter().all(|t| t.skipped.is_none()), "{report:?}");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{commits} had an effect");
     }
     stop.store(true, Ordering::SeqCst);
     let mut written = 50;
     for writer in writers {
         written += writer.await.unwrap().unwrap();
     }
-    assert!(commits >= 4, "{commits} of 8 had an effect");
     g.optimize("main", 2).await.unwrap();
     assert_settled(&g.optimize("main", 2).await.unwrap());
     let snapshot = g.snapshot(&head("main")).await.unwrap();

@@ -28,3 +28,4 @@ mod stats;
 mod tags;
 mod types;
 mod wire;
+mod workflow;

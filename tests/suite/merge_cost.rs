@@ -18,11 +18,8 @@ fn docs(range: std::ops::Range<usize>, n: usize) -> String {
     let mut text = String::new();
     for at in range {
         let vector: Vec<String> = (0..WIDE).map(|d| format!("{}", (at * 7 + d + n) % 97)).collect();
-        let _ = writeln!(
-            text,
-            r#"{{"type":"Doc","data":{{"slug":"doc-{at:07}","n":{n},"v":[{}]}}}}"#,
-            vector.join(",")
-        );
+        let _ =
+            writeln!(text, r#"{{"type":"Doc","data":{{"slug":"doc-{at:07}","n":{n},"v":[{}]}}}}"#, vector.join(","));
     }
     text
 }

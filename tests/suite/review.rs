@@ -84,8 +84,8 @@ async fn a_conflict_is_previewed_settled_and_remembered() {
     assert_eq!((merged.base_commit_id, merged.conflicts_settled), (summary.base_commit_id, 1));
     assert!(merged.source_deletion.unwrap().deleted);
     assert_eq!(aged(&graph).await, years(3));
-    let commit = graph.raw().commit().get_commit(proto::GetCommitRequest { graph: "social".into(), target: None });
-    let note = commit.await.unwrap().into_inner().commit.unwrap().merge.unwrap();
+    let head = proto::GetCommitRequest { graph: "social".into(), target: None };
+    let note = graph.raw().commit().get_commit(head).await.unwrap().into_inner().commit.unwrap().merge.unwrap();
     assert_eq!((note.source_branch.as_str(), note.resolutions), ("review", vec![take]));
     let listed =
         |all_ancestors| proto::ListCommitsRequest { graph: "social".into(), all_ancestors, ..Default::default() };

@@ -39,8 +39,8 @@ pub(crate) struct HowArgs {
     /// How fine both sides are compared
     #[arg(long, value_enum, value_name = "property|entity", default_value_t = Fineness::Property)]
     granularity: Fineness,
-    /// Whose version of one entity or property to take: ours, theirs or base. May be repeated. An id that could be taken
-    /// for something else stands in double quotes, as JSON writes it
+    /// Whose version of one entity or property to take: ours, theirs or base. May be repeated. An id that could be
+    /// taken for something else stands in double quotes, as JSON writes it
     #[arg(long, value_name = "TYPE/ID[.PROPERTY]=SIDE")]
     resolve: Vec<String>,
     /// File with resolutions, [{"type": "Person", "id": "ada", "property": "age", "take": "ours"}]; - is standard input

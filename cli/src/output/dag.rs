@@ -151,13 +151,11 @@ impl<'a> Lanes<'a> {
 
     /// Connects a commit's lane with the one of a further parent, which is opened if none waits for it.
     fn branch_off(&mut self, own: usize, parent: &'a str) -> Row {
-        let mut cells;
+        let mut cells = self.cells(None);
         let known = self.waiting_for(parent).into_iter().find(|at| *at != own);
         if let Some(to) = known {
-            cells = self.cells(None);
             self.span(&mut cells, own, to, if to > own { '┤' } else { '├' });
         } else {
-            cells = self.cells(None);
             let to = self.open(parent);
             cells.resize(cells.len().max(self.lanes.len() * 2), Cell::EMPTY);
             self.span(&mut cells, own, to, if to > own { '╮' } else { '╭' });

@@ -1,5 +1,5 @@
-//! Differences as a code review shows them, as counts, and as JSON. The JSON form is documented in `docs/history.md` and
-//! stable. Memory holds one change at a time.
+//! Differences as a code review shows them, as counts, and as JSON. The JSON form is documented in `docs/history.md`
+//! and stable. Memory holds one change at a time.
 
 use std::collections::BTreeMap;
 

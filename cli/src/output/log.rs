@@ -99,8 +99,8 @@ pub(crate) fn block(commit: &CommitInfo, paint: Paint) -> String {
     text
 }
 
-/// A commit that is followed, or a part of one: it is complete if there is a cursor. No changes at all where only commits
-/// were asked for.
+/// A commit that is followed, or a part of one: it is complete if there is a cursor. No changes at all where only
+/// commits were asked for.
 pub(crate) fn block_json(
     commit: &CommitInfo,
     changes: Option<&[EntityChange]>,

@@ -12,7 +12,7 @@ use super::shape::{self, property_order, some, type_text};
 use super::table::{self, NULL, cell, facts, with_heads};
 use crate::failure::Failure;
 use crate::literal::shown;
-use crate::target::{Merged, Outcome};
+use crate::target::{Applied, Merged, Outcome};
 
 /// Characters of a value in a table of conflicts, which has three side by side.
 const VALUE: usize = 24;
@@ -20,7 +20,30 @@ const VALUE: usize = 24;
 /// Characters of a whole entity there.
 const ENTITY: usize = 40;
 
-/// What a merge, a revert or a cherry-pick did.
+/// What a revert or a cherry-pick did.
+pub(crate) fn applied_json(applied: &Applied) -> Json {
+    json!({
+        "outcome": applied.outcome.as_str(),
+        "settled": applied.settled,
+        "receipt": shape::outcome(&applied.write),
+    })
+}
+
+/// The same for people.
+pub(crate) fn applied_text(applied: &Applied) -> String {
+    let begins = match applied.outcome {
+        _ if applied.write.replayed => "",
+        MergeOutcome::AlreadyUpToDate => "nothing to do: ",
+        MergeOutcome::FastForward | MergeOutcome::Merged => "",
+    };
+    format!("{begins}{}{}", table::outcome(&applied.write), settled_text(applied.settled))
+}
+
+fn settled_text(conflicts: u64) -> String {
+    if conflicts > 0 { format!("; {conflicts} conflicts settled") } else { String::new() }
+}
+
+/// What a merge did.
 pub(crate) fn merged_json(merged: &Merged) -> Json {
     let source_deleted = merged.source_deleted.as_ref().map(|deleted| match deleted {
         Ok(()) => json!({"deleted": true, "reason": null, "message": null}),
@@ -28,7 +51,7 @@ pub(crate) fn merged_json(merged: &Merged) -> Json {
     });
     json!({
         "outcome": merged.outcome.as_str(),
-        "base": some(&merged.base),
+        "base": merged.base,
         "source": merged.source,
         "settled": merged.settled,
         "receipt": shape::outcome(&merged.write),
@@ -38,17 +61,13 @@ pub(crate) fn merged_json(merged: &Merged) -> Json {
 
 /// The same for people.
 pub(crate) fn merged_text(merged: &Merged) -> String {
-    let mut text = match merged.outcome {
-        _ if merged.write.replayed => String::new(),
-        MergeOutcome::AlreadyUpToDate => "already up to date: ".to_string(),
-        MergeOutcome::FastForward => "fast-forward: ".to_string(),
-        MergeOutcome::Merged => "merged: ".to_string(),
+    let begins = match merged.outcome {
+        _ if merged.write.replayed => "",
+        MergeOutcome::AlreadyUpToDate => "already up to date: ",
+        MergeOutcome::FastForward => "fast-forward: ",
+        MergeOutcome::Merged => "merged: ",
     };
-    text.push_str(&table::outcome(&merged.write));
-    if merged.settled > 0 {
-        text.push_str(&format!("; {} conflicts settled", merged.settled));
-    }
-    text
+    format!("{begins}{}{}", table::outcome(&merged.write), settled_text(merged.settled))
 }
 
 /// Why the source of a merge is still there, if it should not be.
@@ -147,8 +166,13 @@ fn needs_words(kind: ConflictKind) -> bool {
 }
 
 fn add_rows(table: &mut Table, conflict: &Conflict, schema: &Schema) {
-    let existed = conflict.base.is_some();
     let sides = [&conflict.base, &conflict.target, &conflict.source];
+    // What is wrong by a constraint is not always told with all sides.
+    let absent = match (needs_words(conflict.kind), conflict.base.is_some()) {
+        (true, _) => "",
+        (false, true) => "(deleted)",
+        (false, false) => "(absent)",
+    };
     let mut row = |property: &str, values: [String; 3]| {
         let [base, ours, theirs] = values;
         table.add_row([
@@ -162,17 +186,12 @@ fn add_rows(table: &mut Table, conflict: &Conflict, schema: &Schema) {
         ]);
     };
     if conflict.properties.is_empty() {
-        row("", sides.map(|side| side.as_ref().map_or_else(|| absent(existed), |entity| summary(entity, schema))));
+        row("", sides.map(|side| side.as_ref().map_or_else(|| absent.to_string(), |entity| summary(entity, schema))));
     }
     for property in &conflict.properties {
         let value = |entity: &Entity| value_text(entity, property, schema, VALUE);
-        row(property, sides.map(|side| side.as_ref().map_or_else(|| absent(existed), value)));
+        row(property, sides.map(|side| side.as_ref().map_or_else(|| absent.to_string(), value)));
     }
-}
-
-/// What stands for an entity that is not there.
-fn absent(existed: bool) -> String {
-    if existed { "(deleted)" } else { "(absent)" }.to_string()
 }
 
 /// An entity in one cell.

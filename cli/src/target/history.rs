@@ -12,7 +12,15 @@ use omnigraph_engine::model::{
 use super::{Outcome, Target, either};
 use crate::failure::Result;
 
-/// What a merge, a revert or a cherry-pick did.
+/// What a revert or a cherry-pick did.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    pub(crate) outcome: MergeOutcome,
+    pub(crate) settled: u64,
+    pub(crate) write: Outcome,
+}
+
+/// What a merge did.
 #[derive(Debug)]
 pub(crate) struct Merged {
     pub(crate) outcome: MergeOutcome,
@@ -65,12 +73,12 @@ impl Target {
     }
 
     /// Takes back what a commit changed.
-    pub(crate) async fn revert(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Merged> {
+    pub(crate) async fn revert(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Applied> {
         either!(self, target => target.revert(commit, how, options).await)
     }
 
     /// Makes again what a commit changed.
-    pub(crate) async fn cherry_pick(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Merged> {
+    pub(crate) async fn cherry_pick(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Applied> {
         either!(self, target => target.cherry_pick(commit, how, options).await)
     }
 

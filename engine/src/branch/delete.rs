@@ -63,16 +63,7 @@ fn protected(name: &str) -> Error {
 
 /// Publishes the closing commit, unless it stands already.
 async fn close(core: &Arc<Core>, entry: &RefEntry, actor: &Actor) -> Result<()> {
-    match resolve::newest(&core.store, &entry.identity()).await? {
-        Some(view) if view.snapshot.is_closed() => return Ok(()),
-        Some(_) => {}
-        None => {
-            return Err(Error::new(
-                Reason::DataCorrupt,
-                format!("the lineage of branch {:?} is gone; delete it with force", entry.name),
-            ));
-        }
-    }
+    core.heads.take_note(entry);
     let options = WriteOptions {
         branch: entry.name.clone(),
         message: "branch deleted".to_string(),
@@ -82,8 +73,16 @@ async fn close(core: &Arc<Core>, entry: &RefEntry, actor: &Actor) -> Result<()> 
     let mut action = Close { branch_id: entry.doc.branch_id.clone() };
     match commit::commit(core, &mut action, &options).await {
         Ok(_) => Ok(()),
-        // Closed by somebody else in between.
-        Err(e) if e.reason() == Reason::BranchNotFound => Ok(()),
+        // Closed already, or gone: the lineage tells which.
+        Err(e) if e.reason() == Reason::BranchNotFound => {
+            match resolve::newest(&core.store, &entry.identity()).await? {
+                Some(_) => Ok(()),
+                None => Err(Error::new(
+                    Reason::DataCorrupt,
+                    format!("the lineage of branch {:?} is gone; delete it with force", entry.name),
+                )),
+            }
+        }
         Err(e) => Err(e),
     }
 }

@@ -65,8 +65,7 @@ fn is_zero(n: &u64) -> bool {
 impl MergeDoc {
     fn of(note: &MergeNote) -> Self {
         let side = |s: Side| s.as_str().to_string();
-        let resolution =
-            |r: &Resolution| (r.type_ref.to_string(), r.id.clone(), r.property.clone(), side(r.take));
+        let resolution = |r: &Resolution| (r.type_ref.to_string(), r.id.clone(), r.property.clone(), side(r.take));
         Self {
             outcome: note.outcome.as_str().to_string(),
             base: note.base.clone(),
@@ -181,7 +180,7 @@ pub fn head(branch: &str, commit: &str) -> ManifestRow {
 }
 
 /// The id of a branch's head row.
-pub fn head_id(branch: &str) -> String {
+fn head_id(branch: &str) -> String {
     format!("graph_head:{branch}")
 }
 

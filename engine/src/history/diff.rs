@@ -96,9 +96,11 @@ pub(crate) async fn of_snapshots(
         ready: VecDeque::new(),
         _held: held,
     };
-    let changes = futures::stream::try_unfold(walk, |mut walk| async move {
-        Ok(walk.next().await?.map(|change| (change, walk)))
-    });
+    let changes =
+        futures::stream::try_unfold(
+            walk,
+            |mut walk| async move { Ok(walk.next().await?.map(|change| (change, walk))) },
+        );
     Ok(changes.boxed())
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, RwLock};
 
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
+use super::branches::RefEntry;
 use super::lineage::Lineage;
 use super::snapshot::{BranchIdentity, Snapshot};
 use super::{View, branches, resolve};
@@ -231,6 +232,15 @@ impl Heads {
         match branches::read(&self.store, name).await? {
             Some(entry) if !entry.doc.deleted => Ok(self.line(entry.identity(), Some(entry.doc))),
             _ => Err(branches::not_found(&self.store, name).await),
+        }
+    }
+
+    /// Remembers a live branch whose document was just read, so that it need not be read again.
+    pub fn take_note(&self, entry: &RefEntry) {
+        if let Ok(mut lines) = self.lines.write()
+            && lines.get(&entry.name).is_none_or(|line| line.identity != entry.identity())
+        {
+            lines.insert(entry.name.clone(), self.line(entry.identity(), Some(entry.doc.clone())));
         }
     }
 

@@ -108,10 +108,10 @@ async fn lay_out(
     new: Vec<ManifestRow>,
 ) -> Result<Vec<Vec<ManifestRow>>> {
     let branch = &base.snapshot.branch.name;
-    let head_id = commit_row::head_id(branch);
     let mut old: Vec<ManifestRow> = Vec::new();
     for rows in base.rows_of(replaced).await? {
-        old.extend(rows.iter().filter(|row| row.object_id != head_id).cloned());
+        // Also one that the branch inherited: were it sealed, a later branch of that name would have two.
+        old.extend(rows.iter().filter(|row| row.object_type != manifest_row::ObjectType::GraphHead).cloned());
     }
     let newest = new
         .iter()

@@ -45,7 +45,8 @@ fn values(plan: &mut Plan) -> Result<()> {
             for violation in violations.listed() {
                 let ty = &of_type.target.ty;
                 let told = violation.description.split_once(": ").map_or("", |(place, _)| place);
-                let named = ty.properties.iter().filter(|p| told.strip_prefix(&ty.name) == Some(&format!(".{}", p.name)));
+                let named =
+                    ty.properties.iter().filter(|p| told.strip_prefix(&ty.name) == Some(&format!(".{}", p.name)));
                 found.push(Conflict {
                     kind: ConflictKind::ValueConstraintViolation,
                     type_ref: type_ref.clone(),
@@ -63,11 +64,7 @@ fn values(plan: &mut Plan) -> Result<()> {
 }
 
 /// Reads images in chunks: of the rows of one side, by id.
-async fn images(
-    side: &Side,
-    rows: &[(String, u64)],
-    mut each: impl FnMut(Vec<Entity>) -> Result<()>,
-) -> Result<()> {
+async fn images(side: &Side, rows: &[(String, u64)], mut each: impl FnMut(Vec<Entity>) -> Result<()>) -> Result<()> {
     for chunk in rows.chunks(chunk_of(&side.ty)) {
         let found = side.read(chunk.iter().map(|(_, row)| *row).collect()).await?;
         each(found.into_values().collect())?;

@@ -140,14 +140,7 @@ fn settled(act: Act) -> Decision {
     Decision { act, conflict: None, settled: true }
 }
 
-fn both(
-    ty: &EntityType,
-    base: &Base,
-    target: &Entity,
-    source: &Entity,
-    how: &MergeHow,
-    word: Word<'_>,
-) -> Decision {
+fn both(ty: &EntityType, base: &Base, target: &Entity, source: &Entity, how: &MergeHow, word: Word<'_>) -> Decision {
     let kind = match base {
         Base::Absent => ConflictKind::DivergentInsert,
         Base::Present(..) | Base::Unknown => ConflictKind::DivergentUpdate,

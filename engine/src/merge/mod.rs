@@ -277,11 +277,8 @@ fn refuse(conflicts: &[Conflict]) -> Result<()> {
         return Ok(());
     }
     let violation = |conflict: &Conflict| {
-        let properties = if conflict.properties.is_empty() {
-            String::new()
-        } else {
-            format!(".{}", conflict.properties.join(","))
-        };
+        let properties =
+            if conflict.properties.is_empty() { String::new() } else { format!(".{}", conflict.properties.join(",")) };
         Violation {
             field: format!("{}/{}{properties}", conflict.type_ref, conflict.id),
             description: format!("{}: {}", conflict.kind.as_str(), conflict.message),

@@ -71,6 +71,8 @@ pub(super) struct TypePlan {
     pub entities: BTreeMap<String, Planned>,
     /// What the target changed and the source did not: the row, `None` if it was deleted.
     pub others: BTreeMap<String, Option<u64>>,
+    /// Whether something only the target changed was given up, and is among the entities now.
+    pub gave_up: bool,
     /// Rows of the nearest base of what the target deleted.
     pub base: Side,
     /// Where those are, by id.
@@ -126,7 +128,8 @@ impl Plan {
             for (id, image) in chunk.iter().zip(images) {
                 let base = input.bases.image(&plan.target.ty, &image.bases);
                 let (target, source) = (image.target.as_ref(), image.source.as_ref());
-                let decision = decide::decide(&plan.target.ty, &base, target, source, input.how, words.on(type_ref, id));
+                let decision =
+                    decide::decide(&plan.target.ty, &base, target, source, input.how, words.on(type_ref, id));
                 if decision.settled {
                     self.settled += 1;
                     self.words_used.insert((type_ref.clone(), id.clone()));
@@ -270,6 +273,7 @@ impl Deltas {
             source: self.source.clone(),
             entities: BTreeMap::new(),
             others,
+            gave_up: false,
             base,
             base_rows,
         }

@@ -33,7 +33,11 @@ impl Words {
         if how.resolutions.len() > limits::MAX_RESOLUTIONS {
             return Err(Error::new(
                 Reason::LimitExceeded,
-                format!("{} resolutions are too many; at most {} are taken", how.resolutions.len(), limits::MAX_RESOLUTIONS),
+                format!(
+                    "{} resolutions are too many; at most {} are taken",
+                    how.resolutions.len(),
+                    limits::MAX_RESOLUTIONS
+                ),
             ));
         }
         let mut words = Self::default();

@@ -32,10 +32,8 @@ pub(super) async fn stage(core: &Core, view: &View, source: &Snapshot, plan: &Pl
     }
     // Boxed one by one: a closure would have to be good for any lifetime.
     let work: Vec<_> = rows.into_iter().map(|of_type| apply(core, view, of_type).boxed()).collect();
-    let staged: Vec<(Effect, TypeCounts)> = futures::stream::iter(work)
-        .buffered(limits::STAGE_PARALLELISM)
-        .try_collect()
-        .await?;
+    let staged: Vec<(Effect, TypeCounts)> =
+        futures::stream::iter(work).buffered(limits::STAGE_PARALLELISM).try_collect().await?;
     for (effect, counts) in staged {
         prepared.effects.push(effect);
         prepared.counts.push(counts);

@@ -13,9 +13,9 @@ use crate::format::arrow::ID;
 use crate::limits;
 use crate::manifest::Snapshot;
 use crate::model::{Entity, EntityType, PropertyType, ScalarType, TypeRef};
-use crate::store::lance::{Table, TableAt};
 use crate::store::lance::delta::SomeRows;
 use crate::store::lance::scan::{ROW_ADDRESS, Scan};
+use crate::store::lance::{Table, TableAt};
 use crate::txn::Core;
 
 /// Where the row of an entity that may differ is on each side.
@@ -85,10 +85,8 @@ pub(crate) async fn side(core: &Core, state: &Snapshot, other: &Snapshot, type_r
 
 async fn entries(left: Option<&Table>, right: Option<&Table>) -> Result<BTreeMap<String, Places>> {
     let mut entries = BTreeMap::new();
-    let everything = |table: &Table| SomeRows {
-        fragments: table.fragments().iter().map(|f| f.id).collect(),
-        addresses: Vec::new(),
-    };
+    let everything =
+        |table: &Table| SomeRows { fragments: table.fragments().iter().map(|f| f.id).collect(), addresses: Vec::new() };
     let (of_left, of_right) = match (left, right) {
         (Some(a), Some(b)) => {
             let shared = a.shared_with(&a.forks().await?, b, &b.forks().await?);
@@ -137,8 +135,10 @@ async fn ids(table: &Table, rows: SomeRows, mut each: impl FnMut(&str, u64) -> R
         };
         let mut batches = table.scan(scan).await?;
         while let Some(batch) = batches.try_next().await? {
-            let addresses =
-                batch.column_by_name(ROW_ADDRESS).and_then(|c| c.as_primitive_opt::<UInt64Type>()).ok_or_else(malformed)?;
+            let addresses = batch
+                .column_by_name(ROW_ADDRESS)
+                .and_then(|c| c.as_primitive_opt::<UInt64Type>())
+                .ok_or_else(malformed)?;
             for (id, address) in text(&batch)?.iter().zip(addresses.values()) {
                 each(id.ok_or_else(malformed)?, *address)?;
             }

@@ -1440,7 +1440,8 @@ pub struct MergeBranchResponse {
     /// Conflicts that the strategy or a resolution settled. Zero: none.
     #[prost(uint64, tag = "5")]
     pub conflicts_settled: u64,
-    /// What became of the source. Not set unless its deletion was asked for.
+    /// What became of the source. Not set unless its deletion was asked for, and not if the receipt is replayed: a
+    /// repeated merge deletes nothing.
     #[prost(message, optional, tag = "6")]
     pub source_deletion: ::core::option::Option<SourceDeletion>,
 }

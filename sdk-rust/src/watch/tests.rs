@@ -8,7 +8,7 @@ use tonic::{Code, Status};
 use super::*;
 
 fn begin(id: &str) -> FeedMessage {
-    FeedMessage::Begin(wire::Commit { id: id.into(), ..wire::Commit::default() }.into())
+    FeedMessage::Begin(Box::new(wire::Commit { id: id.into(), ..wire::Commit::default() }.into()))
 }
 
 fn end(cursor: &str) -> FeedMessage {

@@ -270,7 +270,8 @@ impl Beside {
 fn sweep_upkeep(bounds: Bounds, what: &str) {
     let begun = Instant::now();
     let mut total = Tally::default();
-    for beside in cases() {
+    let only = std::env::var("OMNIGRAPH_SIM_ONLY").unwrap_or_default();
+    for beside in cases().into_iter().filter(|beside| beside.name.contains(&only)) {
         let at = Instant::now();
         let tally = explore_each(|| Again { beside, bounds, stock: None });
         println!("{what}: {}: {} orders, {} steps, {:?}", beside.name, tally.runs, tally.steps, at.elapsed());

@@ -88,8 +88,11 @@ pub(crate) struct Upkeep {
     pub(crate) gone: u64,
     /// Rows that the slow scan brought.
     pub(crate) slow_rows: u64,
-    /// What the store held after a quarter of the run, at most in its second half, and in the end.
-    pub(crate) sizes: [Size; 3],
+    /// Commits that could be read after the last cleanup.
+    pub(crate) readable: u64,
+    /// What the store held before the first write, after a quarter of the run, at most in its second half, and in the
+    /// end.
+    pub(crate) sizes: [Size; 4],
 }
 
 /// What a store holds.

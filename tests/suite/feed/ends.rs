@@ -82,7 +82,8 @@ async fn a_gap_after_a_cleanup_says_how_to_begin_anew() {
     let mut behind = watch(&g, "main", WatchStart::Beginning).await;
     let told = blocks(&mut behind, 2).await;
     clock.later(2 * HOUR);
-    assert_eq!(g.cleanup(&keep(2)).await.unwrap().errors(), 0);
+    let report = g.cleanup(&keep(1)).await.unwrap();
+    assert_eq!((report.errors(), report.commits_removed), (0, 5), "{report:?}");
 
     let other = clock.engine().open(&root, Access::ReadOnly).await.unwrap();
     let mut from_the_beginning = watch(&other, "main", WatchStart::Beginning).await;
@@ -100,15 +101,16 @@ async fn a_gap_after_a_cleanup_says_how_to_begin_anew() {
         assert_eq!(error.reason(), Reason::HistoryGap, "{error}");
         assert_eq!(error.metadata()["after"], told.id, "{error}");
         assert_eq!(error.metadata()["commit_id"], missing.id, "{error}");
-        assert_eq!(error.metadata()["oldest_retained"], history[5].id, "{error}");
-        assert!(error.message().contains(&format!("export the graph pinned at commit {}", history[5].id)), "{error}");
+        assert_eq!(error.metadata()["oldest_retained"], history[6].id, "{error}");
+        assert!(error.message().contains(&format!("export the graph pinned at commit {}", history[6].id)), "{error}");
     }
     let island = end(watch(&other, "island", WatchStart::After(history[0].id.clone())).await).await;
     assert_eq!(island.metadata()["oldest_retained"], history[2].id, "{island}");
 
     // As the error says: a baseline, and what came after it.
-    let mut content = shown(&other, &at(&history[5])).await;
-    let mut feed = watch(&other, "main", WatchStart::After(history[5].id.clone())).await;
+    let mut content = shown(&other, &at(&history[6])).await;
+    let mut feed = watch(&other, "main", WatchStart::After(history[6].id.clone())).await;
+    add(&g, "main", "p6").await;
     apply(&mut content, &block(&mut feed).await.changes());
     assert_eq!(content, shown(&g, &head("main")).await);
     // The commits alone are all there.

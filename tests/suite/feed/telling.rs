@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use omnigraph_engine::limits;
 use omnigraph_engine::model::DiffFilter;
-use omnigraph_engine::model::commit::OPTIMIZE;
+use omnigraph_engine::model::commit::{OPTIMIZE, PROTECTION};
 
 use super::*;
 
@@ -28,6 +28,11 @@ async fn from_the_beginning_the_changes_of_all_commits_add_up_to_every_state() {
     assert!(with_edges[1..].iter().all(|line| line.starts_with("delete Knows ")), "{with_edges:?}");
     let physical = told.iter().find(|t| t.commit.operation == OPTIMIZE).unwrap();
     assert!(physical.messages.is_empty());
+    g.protect_branch("main", true, &Actor::default()).await.unwrap();
+    g.protect_branch("main", false, &Actor::default()).await.unwrap();
+    let start = WatchStart::Cursor(told.last().unwrap().cursor.clone());
+    let protection = blocks(&mut watch(&g, "main", start).await, 2).await;
+    assert!(protection.iter().all(|t| t.commit.operation == PROTECTION && t.messages.is_empty()), "{protection:?}");
     // What stayed as it was is not told, although its row was written again.
     assert_eq!(told.last().unwrap().short()[..2], ["delete Person ada", "update Person bob"]);
     assert!(!told.last().unwrap().short().iter().any(|line| line.contains("cy")));

@@ -81,9 +81,7 @@ pub(super) fn apply(state: &mut State, line: &str) {
 }
 
 fn touches((_, name, _): &Key, image: &Image, node: &str, id: &str) -> bool {
-    edge(name).is_some_and(|(_, from, to, ..)| {
-        *from == node && image["src"] == id || *to == node && image["dst"] == id
-    })
+    edge(name).is_some_and(|(_, from, to, ..)| *from == node && image["src"] == id || *to == node && image["dst"] == id)
 }
 
 /// Edges without an end: the edge, the end and the node it lacks.
@@ -220,7 +218,12 @@ pub(super) struct How {
 pub(super) type Clash = String;
 
 /// What becomes of one entity: what is shown, what stands against it, and whether it was settled.
-fn one(past: &Past, ours: Option<&Image>, theirs: Option<&Image>, how: How) -> (Option<Image>, Option<(&'static str, Vec<&'static str>)>, bool) {
+fn one(
+    past: &Past,
+    ours: Option<&Image>,
+    theirs: Option<&Image>,
+    how: How,
+) -> (Option<Image>, Option<(&'static str, Vec<&'static str>)>, bool) {
     if ours == theirs || *past == Past::of(theirs) {
         return (ours.cloned(), None, false);
     }
@@ -270,7 +273,8 @@ pub(super) struct Merged {
 pub(super) fn merge(origin: &Origin<'_>, ours: &State, theirs: &State, how: How) -> Merged {
     let mut merged = Merged::default();
     let mut in_conflict = BTreeSet::new();
-    let keys: BTreeSet<Key> = origin.keys().into_iter().chain(ours.keys().cloned()).chain(theirs.keys().cloned()).collect();
+    let keys: BTreeSet<Key> =
+        origin.keys().into_iter().chain(ours.keys().cloned()).chain(theirs.keys().cloned()).collect();
     for key in keys {
         let (shown, clash, settled) = one(&origin.past(&key), ours.get(&key), theirs.get(&key), how);
         merged.settled += u64::from(settled);

@@ -87,8 +87,13 @@ async fn what_is_unique_after_all_is_no_conflict() {
     expect_merged(&["P a x=1 y=1"], &["P a a=5"], &["P a b=s"], &["P a a=5 b=s x=1 y=1"]).await;
     // A value that moved from one row to another on one side, beside a new row on the other.
     let moved = ["P a mail=b", "P b mail=a", "P c mail=c"];
-    expect_merged(&["P a mail=a", "P b mail=b"], &["P a mail=null", "P b mail=a", "P a mail=b"], &["P c mail=c"], &moved)
-        .await;
+    expect_merged(
+        &["P a mail=a", "P b mail=b"],
+        &["P a mail=null", "P b mail=a", "P a mail=b"],
+        &["P c mail=c"],
+        &moved,
+    )
+    .await;
     // A value freed on one side is the other's to take: nobody has it twice.
     let g = parted(&["P a mail=a", "P b"], &["P a mail=null"], &["P b a=1"]).await;
     merge(&g, "b", "main").await;
@@ -105,7 +110,8 @@ async fn edges_of_both_sides_together_must_not_be_too_many() {
     let base = ["P a", "P b", "P c", "P d", "P e", "C a b"];
     let told = ["cardinality_violation C/a"];
     expect_refused(&base, &["C a c"], &["C a d"], &told, &told).await;
-    expect_merged(&base, &["C a c"], &["-C a b", "C a d"], &["C a c", "C a d", "P a", "P b", "P c", "P d", "P e"]).await;
+    expect_merged(&base, &["C a c"], &["-C a b", "C a d"], &["C a c", "C a d", "P a", "P b", "P c", "P d", "P e"])
+        .await;
     // The same edge on both sides is one.
     expect_merged(&base, &["C a c w=1"], &["C a c w=1"], &["C a b", "C a c w=1", "P a", "P b", "P c", "P d", "P e"])
         .await;
@@ -128,9 +134,11 @@ async fn edges_that_both_sides_removed_must_leave_enough() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_edge_needs_both_its_ends() {
     let base = ["P a", "P b", "P c", "K old a b"];
-    for (edge, told) in
-        [("K e a b", "orphan_edge K/e dst"), ("K e b a", "orphan_edge K/e src"), ("K old a b w=1", "delete_vs_update K/old")]
-    {
+    for (edge, told) in [
+        ("K e a b", "orphan_edge K/e dst"),
+        ("K e b a", "orphan_edge K/e src"),
+        ("K old a b w=1", "delete_vs_update K/old"),
+    ] {
         expect_refused(&base, &["-P b"], &[edge], &[told], &[told]).await;
     }
     // An edge that was moved to another end.
@@ -154,18 +162,13 @@ async fn a_node_that_conflicts_is_told_once_and_not_for_each_of_its_edges() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_value_cleared_on_one_side_is_cleared() {
     let base = ["P a a=1 b=x mail=m", "P c b=c"];
-    expect_merged(&base, &["P a a=2", "P c a=1"], &["P a b=null mail=null", "P c b=null"], &["P a a=2", "P c a=1"]).await;
+    expect_merged(&base, &["P a a=2", "P c a=1"], &["P a b=null mail=null", "P c b=null"], &["P a a=2", "P c a=1"])
+        .await;
     let g = parted(&base, &[], &["P a b=null"]).await;
     merge(&g, "b", "main").await;
     assert_eq!(shown(&g, "main").await, ["P a a=1 mail=m", "P c b=c"]);
-    expect_refused(
-        &base,
-        &["P a b=y"],
-        &["P a b=null"],
-        &["divergent_update P/a b"],
-        &["divergent_update P/a b"],
-    )
-    .await;
+    expect_refused(&base, &["P a b=y"], &["P a b=null"], &["divergent_update P/a b"], &["divergent_update P/a b"])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -215,14 +218,8 @@ async fn what_two_made_alike_is_one_and_what_they_made_differently_a_conflict() 
 async fn an_edge_whose_ends_both_sides_moved_gets_one_from_each() {
     let base = ["P a", "P b", "P c", "P d", "K e a b"];
     expect_merged(&base, &["K e c b"], &["K e a d"], &["K e c d", "P a", "P b", "P c", "P d"]).await;
-    expect_refused(
-        &base,
-        &["K e c b"],
-        &["K e d a"],
-        &["divergent_update K/e src"],
-        &["divergent_update K/e src"],
-    )
-    .await;
+    expect_refused(&base, &["K e c b"], &["K e d a"], &["divergent_update K/e src"], &["divergent_update K/e src"])
+        .await;
     // What it got from one side may be gone on the other.
     let told = ["orphan_edge K/e src"];
     expect_refused(&base, &["K e c b"], &["K e a d", "-P c"], &told, &told).await;

@@ -203,7 +203,8 @@ async fn branches_differ_in_what_they_show_wherever_they_got_it() {
     write(&g, "two", &["K f b a", "-P n"]).await;
     expect(&g, &head("one"), &head("two"), &["delete P/n: ", "insert K/f: b->a"]).await;
     // A type that one of them never had.
-    expect(&g, &head("main"), &head("two"), &["update P/a a: a=0 -> a=1", "insert K/e: a->b", "insert K/f: b->a"]).await;
+    expect(&g, &head("main"), &head("two"), &["update P/a a: a=0 -> a=1", "insert K/e: a->b", "insert K/f: b->a"])
+        .await;
     fork(&g, "child", "two").await;
     write(&g, "child", &["-K e"]).await;
     let lines = ["delete P/n: ", "delete K/e: a->b", "insert K/f: b->a"];

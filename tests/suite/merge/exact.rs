@@ -39,7 +39,9 @@ fn pairs() -> Vec<(String, &'static str, &'static str, &'static str)> {
     for (property, values) in DIFFERENT {
         let all: Vec<&'static str> = std::iter::once("null").chain(values.iter().copied()).collect();
         for (i, before) in all.iter().enumerate() {
-            pairs.extend(all.iter().enumerate().map(|(j, after)| (format!("{property}.{i}.{j}"), *property, *before, *after)));
+            pairs.extend(
+                all.iter().enumerate().map(|(j, after)| (format!("{property}.{i}.{j}"), *property, *before, *after)),
+            );
         }
     }
     pairs

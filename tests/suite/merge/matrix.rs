@@ -25,9 +25,8 @@ type Image = BTreeMap<&'static str, String>;
 const PARTS: [&str; 4] = ["src", "dst", "a", "b"];
 
 /// What a side does to something that is there.
-const TO_OLD: [&str; 12] = [
-    "nothing", "touch", "a1", "a2", "b1", "a1b1", "a-null", "dst1", "dst2-a1", "delete", "remake", "remake-a1",
-];
+const TO_OLD: [&str; 12] =
+    ["nothing", "touch", "a1", "a2", "b1", "a1b1", "a-null", "dst1", "dst2-a1", "delete", "remake", "remake-a1"];
 
 /// And to something that is not.
 const TO_NEW: [&str; 5] = ["nothing", "make", "make-a1", "make-dst1", "make-and-delete"];

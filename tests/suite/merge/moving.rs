@@ -215,7 +215,9 @@ async fn merges_at_the_same_time_each_land_on_their_own_target() {
     let names: Vec<String> = (0..6).map(|i| format!("s{i}")).collect();
     for (i, name) in names.iter().enumerate() {
         fork(&g, name, "main").await;
-        load(&g, name, LoadMode::Merge, &format!("{{\"type\":\"P\",\"data\":{{\"slug\":\"{name}\",\"a\":{i}}}}}")).await.unwrap();
+        load(&g, name, LoadMode::Merge, &format!("{{\"type\":\"P\",\"data\":{{\"slug\":\"{name}\",\"a\":{i}}}}}"))
+            .await
+            .unwrap();
     }
     let merges = names.iter().enumerate().map(|(i, name)| {
         let g = if i % 2 == 0 { &g } else { &other };

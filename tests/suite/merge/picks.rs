@@ -1,7 +1,7 @@
 //! Taking a commit back, making it again elsewhere, going back to a state.
 
-use omnigraph_engine::model::{MergeNote, Side};
 use omnigraph_engine::model::commit::{CHERRY_PICK, RESTORE, REVERT};
+use omnigraph_engine::model::{MergeNote, Side};
 
 use super::*;
 

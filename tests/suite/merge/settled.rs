@@ -119,13 +119,31 @@ async fn a_strategy_settles_no_constraint() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resolutions_come_before_the_strategy_and_the_finer_before_the_coarser() {
     let g = quarrel().await;
-    let texts =
-        ["P/a theirs", "P/d theirs", "P/e base", "P/new.a ours", "K/l ours", "K/mine theirs", "P/own ours", "P/own.a ours"];
+    let texts = [
+        "P/a theirs",
+        "P/d theirs",
+        "P/e base",
+        "P/new.a ours",
+        "K/l ours",
+        "K/mine theirs",
+        "P/own ours",
+        "P/own.a ours",
+    ];
     // The edge that is kept needs the node that went.
     let told = refused_how(&g, "b", "main", &resolved(&["P/a theirs", "P/d theirs", "P/e base", "P/new.a ours"])).await;
     assert_eq!(short(&told), ["delete_vs_update K/l", "orphan_edge K/mine dst"]);
     let done = merge_how(&g, "b", "main", &resolved(&texts)).await;
-    let expected = ["K l m n w=1", "K mine a n", "P a a=2 b=1 mail=s", "P d a=2", "P e a=0", "P m", "P n", "P new a=1 b=x", "P own"];
+    let expected = [
+        "K l m n w=1",
+        "K mine a n",
+        "P a a=2 b=1 mail=s",
+        "P d a=2",
+        "P e a=0",
+        "P m",
+        "P n",
+        "P new a=1 b=x",
+        "P own",
+    ];
     assert_eq!(shown(&g, "main").await, expected);
     let note: MergeNote = *done.receipt.commit.merge.clone().unwrap();
     // What settled nothing is not remembered.

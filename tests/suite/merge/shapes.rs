@@ -35,7 +35,9 @@ async fn the_newer_value_wins_over_a_table_that_was_written_more_often() {
     write(&g, "main", &["P p a=0"]).await;
     fork(&g, "b", "main").await;
     for a in 1..=47 {
-        load(&g, "main", LoadMode::Merge, &format!("{{\"type\":\"P\",\"data\":{{\"slug\":\"p\",\"a\":{a}}}}}")).await.unwrap();
+        load(&g, "main", LoadMode::Merge, &format!("{{\"type\":\"P\",\"data\":{{\"slug\":\"p\",\"a\":{a}}}}}"))
+            .await
+            .unwrap();
     }
     merge(&g, "main", "b").await;
     write(&g, "b", &["P p a=50"]).await;
@@ -317,4 +319,22 @@ async fn a_branch_merged_and_deleted_remains_part_of_history() {
     write(&g, "c", &["P a a=2"]).await;
     assert_eq!(merge(&g, "c", "main").await.base, theirs.id);
     assert_eq!(shown(&g, "main").await, ["P a a=2", "P m"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_branch_named_as_one_it_descends_from_is_whole() {
+    let g = team().await;
+    fork(&g, "b", "main").await;
+    write(&g, "b", &["P b"]).await;
+    fork(&g, "child", "b").await;
+    // So many that what it inherited is put aside.
+    for i in 0..120 {
+        write(&g, "child", &[&format!("P c{} a={i}", i % 3)]).await;
+    }
+    g.delete_branch("b", false, &Actor::default()).await.unwrap();
+    fork(&g, "b", "child").await;
+    write(&g, "b", &["P b a=1"]).await;
+    sound(&g).await;
+    merge(&g, "b", "main").await;
+    assert_eq!(shown(&g, "main").await, shown(&g, "b").await);
 }

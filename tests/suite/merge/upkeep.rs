@@ -91,7 +91,10 @@ async fn a_branch_whose_types_were_all_loaded_anew_merges() {
     let node = |i: usize, a: usize| format!("{{\"type\":\"P\",\"data\":{{\"slug\":\"p{i:04}\",\"a\":{a}}}}}\n");
     let edge = |i: usize| {
         let to = (i * 7 + 1) % 1_500;
-        format!("{{\"edge\":\"K\",\"from\":\"p{:04}\",\"to\":\"p{to:04}\",\"data\":{{\"id\":\"k{i:04}\"}}}}\n", i % 1_500)
+        format!(
+            "{{\"edge\":\"K\",\"from\":\"p{:04}\",\"to\":\"p{to:04}\",\"data\":{{\"id\":\"k{i:04}\"}}}}\n",
+            i % 1_500
+        )
     };
     let all = |changed: usize| {
         let nodes: String = (0..1_500).map(|i| node(i, usize::from(i == changed))).collect();
@@ -307,7 +310,14 @@ async fn values_of_every_kind_are_merged_byte_by_byte() {
     assert_eq!(done.outcome, MergeOutcome::Merged);
     let copy = graph("media", MEDIA).await.unwrap();
     let expected = [
-        doc("a", &whole.replace("\"t\"", "\"main\"").replace("AAEC", "AAED").replace("[\"x\",\"y\"]", "[\"x\"]").replace(",4]", ",5]")),
+        doc(
+            "a",
+            &whole
+                .replace("\"t\"", "\"main\"")
+                .replace("AAEC", "AAED")
+                .replace("[\"x\",\"y\"]", "[\"x\"]")
+                .replace(",4]", ",5]"),
+        ),
         doc("b", "\"title\":\"t\",\"tags\":[],\"face\":[1,2,3,4],\"day\":\"2020-03-01\""),
         doc("c", whole),
         doc("new", whole),

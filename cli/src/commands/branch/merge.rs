@@ -14,9 +14,9 @@ use crate::failure::{Failure, Result};
 use crate::output::{self, merge};
 use crate::target::{Merged, Target};
 
-const HOW_TO_GO_ON: &str = "nothing was changed. Take one side with --strategy ours|theirs, or decide entity by entity \
-                            with --resolve TYPE/ID[.PROPERTY]=ours|theirs|base or --resolutions FILE; what a constraint \
-                            forbids has to be mended on one of the branches first";
+const HOW_TO_GO_ON: &str = "nothing was changed. Take one side with --strategy ours|theirs, or decide entity by \
+                            entity with --resolve TYPE/ID[.PROPERTY]=ours|theirs|base or --resolutions FILE; what a \
+                            constraint forbids has to be mended on one of the branches first";
 
 const EXAMPLES: &str = "Examples:
 
@@ -25,8 +25,8 @@ const EXAMPLES: &str = "Examples:
   omnigraph branch merge social.omni review --into release --strategy theirs --delete-source";
 
 /// Merge a branch into another: what it changed since both parted, as one commit with two parents, or not at all. Exit
-/// code 4 if both sides changed the same thing in different ways, or the result would break a constraint; then the answer
-/// is a table of conflicts, and nothing was changed.
+/// code 4 if both sides changed the same thing in different ways, or the result would break a constraint; then the
+/// answer is a table of conflicts, and nothing was changed.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "omnigraph branch merge TARGET SOURCE [OPTIONS]\n       omnigraph branch merge --server URL --graph ID SOURCE [OPTIONS]",

@@ -10,8 +10,9 @@ use crate::context::{Context, only};
 use crate::failure::Result;
 use crate::output::{self, merge};
 
-/// Make again, as a new commit, what a commit of whatever branch changed against its first parent. Exit code 4 if it does
-/// not go together with what the branch has: its parent is the base then, the branch is ours, and the commit is theirs.
+/// Make again, as a new commit, what a commit of whatever branch changed against its first parent. Exit code 4 if it
+/// does not go together with what the branch has: its parent is the base then, the branch is ours, and the commit is
+/// theirs.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "omnigraph commit cherry-pick TARGET ID [OPTIONS]\n       omnigraph commit cherry-pick --server URL --graph ID ID [OPTIONS]"
@@ -36,7 +37,7 @@ impl CherryPick {
         context.announce(&format!("making commit {commit} again on branch {branch} of {}", target.place()));
         let how = self.how.read(&target, branch).await?;
         let options = self.write.options(target.actor());
-        let merged = target.cherry_pick(&commit, &how, &options).await?;
-        output::answer(context, || merge::merged_json(&merged), || merge::merged_text(&merged))
+        let applied = target.cherry_pick(&commit, &how, &options).await?;
+        output::answer(context, || merge::applied_json(&applied), || merge::applied_text(&applied))
     }
 }

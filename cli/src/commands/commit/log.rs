@@ -12,8 +12,8 @@ use crate::output::colour::Paint;
 use crate::output::log::{self, Names};
 use crate::output::{self, shape};
 
-/// Show the history of a branch, newest first: its own commits with their parents, or drawn with lines, all ancestors of
-/// its head.
+/// Show the history of a branch, newest first: its own commits with their parents, or drawn with lines, all ancestors
+/// of its head.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "omnigraph commit log TARGET [--graph] [OPTIONS]\n       omnigraph commit log --server URL --graph ID [--graph] [OPTIONS]"

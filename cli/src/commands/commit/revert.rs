@@ -10,8 +10,8 @@ use crate::context::{Context, only};
 use crate::failure::Result;
 use crate::output::{self, merge};
 
-/// Take back, as a new commit, what a commit changed against its first parent. Exit code 4 if something of it was changed
-/// again since: the commit is the base then, the branch is ours, and how it was before the commit is theirs.
+/// Take back, as a new commit, what a commit changed against its first parent. Exit code 4 if something of it was
+/// changed again since: the commit is the base then, the branch is ours, and how it was before the commit is theirs.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "omnigraph commit revert TARGET ID [OPTIONS]\n       omnigraph commit revert --server URL --graph ID ID [OPTIONS]"
@@ -36,7 +36,7 @@ impl Revert {
         context.announce(&format!("taking back commit {commit} on branch {branch} of {}", target.place()));
         let how = self.how.read(&target, branch).await?;
         let options = self.write.options(target.actor());
-        let merged = target.revert(&commit, &how, &options).await?;
-        output::answer(context, || merge::merged_json(&merged), || merge::merged_text(&merged))
+        let applied = target.revert(&commit, &how, &options).await?;
+        output::answer(context, || merge::applied_json(&applied), || merge::applied_text(&applied))
     }
 }

@@ -21,9 +21,10 @@ use crate::output::{Answer, diff, log, unwritten};
 /// Changes in one line of JSON. A commit of more has several lines.
 const LINE_CHANGES: usize = 1000;
 
-const CURSORS: &str = "A cursor stands for a place in the history of the branch. It stays valid, at any server, for the \
-                       same branch and the same --type, --kind and --id. As JSON a line with a cursor completes its \
-                       commit; lines of the same commit before it have null. Ctrl-C ends it and tells the last cursor.";
+const CURSORS: &str = "A cursor stands for a place in the history of the branch. It stays valid, at any server, for \
+                       the same branch and the same --changes, --type, --kind and --id. As JSON a line with a cursor \
+                       completes its commit; lines of the same commit before it have null. Ctrl-C ends it and tells \
+                       the last cursor.";
 
 /// Follow a branch: show each commit as it is published, by whatever process, until it is interrupted.
 #[derive(Debug, Args)]

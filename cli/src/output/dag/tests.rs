@@ -21,9 +21,8 @@ fn drawn(history: &[&str]) -> String {
 
 /// Compares with a drawing that is indented by eight spaces.
 fn check(history: &[&str], drawing: &str) {
-    let lines = drawing.lines().skip(1);
-    let expected: String =
-        lines.filter_map(|line| line.strip_prefix("        ")).map(|line| format!("{line}\n")).collect();
+    let lines = drawing.lines().filter_map(|line| line.strip_prefix("        ")).filter(|line| !line.is_empty());
+    let expected: String = lines.map(|line| format!("{line}\n")).collect();
     assert_eq!(drawn(history), expected, "\n{}", drawn(history));
 }
 

@@ -9,7 +9,7 @@ use omnigraph_engine::model::{
 
 use super::{actor_in, commit_in, counts_in, entity_in, micros, receipt_in, type_in, type_out};
 use crate::failure::{Exit, Failure, Result};
-use crate::target::Merged;
+use crate::target::{Applied, Merged};
 
 fn outcome_in(outcome: Outcome) -> MergeOutcome {
     match outcome {
@@ -82,6 +82,14 @@ pub(in crate::target) fn merged_in(merged: client::Merged) -> Merged {
         settled: merged.conflicts_settled,
         write: receipt_in(merged.receipt),
         source_deleted: merged.source_deletion.map(deletion_in),
+    }
+}
+
+pub(in crate::target) fn applied_in(applied: client::Applied) -> Applied {
+    Applied {
+        outcome: outcome_in(applied.outcome),
+        settled: applied.conflicts_settled,
+        write: receipt_in(applied.receipt),
     }
 }
 
@@ -207,7 +215,7 @@ pub(in crate::target) fn watch_out(graph: &client::Graph, request: &WatchRequest
 
 pub(in crate::target) fn message_in(message: client::FeedMessage) -> FeedMessage {
     match message {
-        client::FeedMessage::Begin(commit) => FeedMessage::Begin(Box::new(commit_in(commit))),
+        client::FeedMessage::Begin(commit) => FeedMessage::Begin(Box::new(commit_in(*commit))),
         client::FeedMessage::Changes(changes) => FeedMessage::Changes(changes.into_iter().map(change_in).collect()),
         client::FeedMessage::End { cursor } => FeedMessage::End { cursor },
         client::FeedMessage::Idle { cursor } => FeedMessage::Idle { cursor },

@@ -7,7 +7,7 @@ use omnigraph_engine::model::{
     WriteOptions,
 };
 
-use super::{Changes, Feed, Merged};
+use super::{Applied, Changes, Feed, Merged};
 use crate::failure::{Failure, Result};
 use crate::target::Outcome;
 use crate::target::embedded::Embedded;
@@ -21,6 +21,11 @@ fn merged(result: MergeResult, options: &WriteOptions) -> Merged {
         write: Outcome::of(result.receipt, options.branch_name()),
         source_deleted: result.source_deleted.map(|deleted| deleted.map_err(Failure::from)),
     }
+}
+
+fn applied(result: MergeResult, options: &WriteOptions) -> Applied {
+    let write = Outcome::of(result.receipt, options.branch_name());
+    Applied { outcome: result.outcome, settled: result.settled, write }
 }
 
 fn changes(diff: Diff) -> Changes {
@@ -44,12 +49,12 @@ impl Embedded {
         Ok(self.graph().preview_merge(source, target, how).await?)
     }
 
-    pub(super) async fn revert(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Merged> {
-        Ok(merged(self.graph().revert(commit, how, options).await?, options))
+    pub(super) async fn revert(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Applied> {
+        Ok(applied(self.graph().revert(commit, how, options).await?, options))
     }
 
-    pub(super) async fn cherry_pick(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Merged> {
-        Ok(merged(self.graph().cherry_pick(commit, how, options).await?, options))
+    pub(super) async fn cherry_pick(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Applied> {
+        Ok(applied(self.graph().cherry_pick(commit, how, options).await?, options))
     }
 
     pub(super) async fn restore(&self, to: &ReadSelector, options: &WriteOptions) -> Result<(String, Outcome)> {

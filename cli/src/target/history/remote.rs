@@ -6,7 +6,7 @@ use omnigraph_engine::model::{
     BranchInfo, DiffFilter, MergeHow, MergePreview, MergeRequest, ReadSelector, TagInfo, WatchRequest, WriteOptions,
 };
 
-use super::{Changes, Feed, Merged};
+use super::{Applied, Changes, Feed, Merged};
 use crate::failure::{Failure, Result};
 use crate::target::Outcome;
 use crate::target::convert::{self, history as into};
@@ -68,16 +68,16 @@ impl Remote {
         into::preview_in(preview.send().await?)
     }
 
-    pub(super) async fn revert(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Merged> {
+    pub(super) async fn revert(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Applied> {
         let revert = self.graph().revert(commit).branch(options.branch_name());
         let revert = settled!(described!(revert, options), how);
-        Ok(into::merged_in(revert.send().await?))
+        Ok(into::applied_in(revert.send().await?))
     }
 
-    pub(super) async fn cherry_pick(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Merged> {
+    pub(super) async fn cherry_pick(&self, commit: &str, how: &MergeHow, options: &WriteOptions) -> Result<Applied> {
         let pick = self.graph().cherry_pick(commit).branch(options.branch_name());
         let pick = settled!(described!(pick, options), how);
-        Ok(into::merged_in(pick.send().await?))
+        Ok(into::applied_in(pick.send().await?))
     }
 
     pub(super) async fn restore(&self, to: &ReadSelector, options: &WriteOptions) -> Result<(String, Outcome)> {

@@ -44,7 +44,7 @@ async fn of_type(plan: &mut Plan, edge: &EntityType, bounds: Cardinality, found:
         Act::Delete => planned.from.is_some(),
         Act::TakeSource => false,
     };
-    if edges.others.is_empty() && !edges.entities.values().any(mixed) {
+    if edges.others.is_empty() && !edges.gave_up && !edges.entities.values().any(mixed) {
         return Ok(());
     }
     let mut counts: BTreeMap<&str, u64> = sources.iter().map(|id| (id.as_str(), 0)).collect();

@@ -19,6 +19,8 @@ struct Orphan {
     node_id: String,
     /// The edge's row in the target if only the target changed it.
     other: Option<u64>,
+    /// Both its ends.
+    ends: (String, String),
 }
 
 /// Finds them and settles those that a resolution or the strategy speaks of.
@@ -79,8 +81,8 @@ fn planned(plan: &Plan, edge: &EntityType, orphans: &mut Vec<Orphan>) {
             for (end, node, node_id) in [("src", &ends.from, src), ("dst", &ends.to, dst)] {
                 let node = TypeRef::node(node);
                 if !exists(plan.types.get(&node), node_id) {
-                    let (id, node_id) = (id.clone(), node_id.clone());
-                    orphans.push(Orphan { edge: edge.type_ref(), id, end, node, node_id, other: None });
+                    let (id, node_id, ends) = (id.clone(), node_id.clone(), (src.clone(), dst.clone()));
+                    orphans.push(Orphan { edge: edge.type_ref(), id, end, node, node_id, other: None, ends });
                 }
             }
         }
@@ -94,7 +96,12 @@ async fn others(plan: &Plan, edge: &EntityType, orphans: &mut Vec<Orphan>) -> Re
     };
     let gone = |node: &str| -> BTreeSet<&str> {
         let planned = plan.types.get(&TypeRef::node(node)).map(|t| &t.entities);
-        planned.into_iter().flatten().filter(|(_, p)| p.at.is_some() && !p.exists()).map(|(id, _)| id.as_str()).collect()
+        planned
+            .into_iter()
+            .flatten()
+            .filter(|(_, p)| p.at.is_some() && !p.exists())
+            .map(|(id, _)| id.as_str())
+            .collect()
     };
     let (from, to) = (gone(&ends.from), gone(&ends.to));
     if from.is_empty() && to.is_empty() {
@@ -113,6 +120,7 @@ async fn others(plan: &Plan, edge: &EntityType, orphans: &mut Vec<Orphan>) -> Re
                         node: TypeRef::node(node),
                         node_id: node_id.clone(),
                         other: of_type.others.get(&entity.id).copied().flatten(),
+                        ends: (src.clone(), dst.clone()),
                     });
                 }
             }
@@ -146,14 +154,14 @@ async fn settle(plan: &mut Plan, orphan: &Orphan, side: Side) -> Result<()> {
     let missing = || Error::internal("a type of a merge vanished");
     if !keeps_edge {
         let of_type = plan.types.get_mut(&orphan.edge).ok_or_else(missing)?;
-        of_type.others.remove(&orphan.id);
+        of_type.gave_up |= of_type.others.remove(&orphan.id).is_some();
         let planned = of_type.entities.entry(orphan.id.clone()).or_insert(Planned {
             at: orphan.other,
             from: None,
             act: Act::Keep,
             image: None,
             ends: None,
-            ends_before: None,
+            ends_before: Some(orphan.ends.clone()),
         });
         planned.act = if planned.at.is_some() { Act::Delete } else { Act::Keep };
         planned.ends = None;
@@ -168,22 +176,18 @@ async fn settle(plan: &mut Plan, orphan: &Orphan, side: Side) -> Result<()> {
     node.others.remove(&orphan.node_id);
     let row = node.base_rows.get(&orphan.node_id).copied().ok_or_else(missing)?;
     let image = node.base.read(vec![row]).await?.remove(&orphan.node_id).ok_or_else(missing)?;
-    let restored = Planned {
-        at: None,
-        from: None,
-        act: Act::Put(Box::new(image)),
-        image: None,
-        ends: None,
-        ends_before: None,
-    };
+    let restored =
+        Planned { at: None, from: None, act: Act::Put(Box::new(image)), image: None, ends: None, ends_before: None };
     node.entities.insert(orphan.node_id.clone(), restored);
     Ok(())
 }
 
 async fn against(plan: &mut Plan, orphan: &Orphan) -> Result<()> {
     let Orphan { edge, id, end, node, node_id, .. } = orphan;
-    let message = format!("{} {id:?} needs {} {node_id:?} as its {end}, which the other side deleted", edge.name, node.name);
-    let mut conflict = Conflict { properties: vec![(*end).to_string()], ..bare(ConflictKind::OrphanEdge, edge, id, message) };
+    let message =
+        format!("{} {id:?} needs {} {node_id:?} as its {end}, which the other side deleted", edge.name, node.name);
+    let mut conflict =
+        Conflict { properties: vec![(*end).to_string()], ..bare(ConflictKind::OrphanEdge, edge, id, message) };
     if let Some(of_type) = plan.types.get(edge) {
         let planned = of_type.entities.get(id);
         let at = planned.map_or(orphan.other, |p| p.at);

@@ -130,7 +130,8 @@ fn bases_that_disagree_leave_only_that_open() {
     let open = ask("1,2", "1,3", "1,4");
     let (same, other) = (entity(&ty, "1,7"), entity(&ty, "1,8"));
     let how = MergeHow::default();
-    let decided = |t: &Option<Entity>, s: &Option<Entity>| decide(&ty, &open, t.as_ref(), s.as_ref(), &how, Word::default());
+    let decided =
+        |t: &Option<Entity>, s: &Option<Entity>| decide(&ty, &open, t.as_ref(), s.as_ref(), &how, Word::default());
     assert_eq!(decided(&same, &same).act, Act::Keep);
     assert_eq!(decided(&same, &other).conflict, Some((ConflictKind::DivergentUpdate, vec!["b".to_string()])));
 }
@@ -150,7 +151,10 @@ fn ends_of_edges_are_parts_and_bits_count() {
     other.endpoints = Some(("w".into(), "y".into()));
     let decided = decide(&ty, &Base::of(Some(base)), Some(&moved), Some(&other), &how, Word::default());
     assert_eq!(decided.conflict, Some((ConflictKind::DivergentUpdate, vec!["src".to_string()])));
-    let float = EntityType { properties: vec![Property { ty: PropertyType::Scalar(ScalarType::F64), ..ty.properties[0].clone() }], ..self::ty(EntityKind::Node) };
+    let float = EntityType {
+        properties: vec![Property { ty: PropertyType::Scalar(ScalarType::F64), ..ty.properties[0].clone() }],
+        ..self::ty(EntityKind::Node)
+    };
     let of = |value: f64| Entity {
         type_ref: TypeRef::node("T"),
         id: "e".into(),

@@ -32,7 +32,7 @@ impl Job {
         let line = match self {
             Self::Optimize => "optimize --all-branches".to_string(),
             Self::Repair => "repair --all-branches --confirm".to_string(),
-            Self::Cleanup => format!("cleanup --keep {KEEP} --confirm --yes"),
+            Self::Cleanup => format!("cleanup --keep {} --confirm --yes", KEEP - 7),
         };
         line.split(' ').map(String::from).collect()
     }
@@ -47,8 +47,7 @@ impl Job {
         for _ in 0..=MAX_BUSY {
             let begun = Instant::now();
             let ended = place.carry_out(&words).await?;
-            let took = begun.elapsed();
-            place.ledger.book().counts.upkeep.longest = place.ledger.book().counts.upkeep.longest.max(took);
+            time(place, begun.elapsed());
             match ended.code {
                 Some(0) => {
                     self.count(place, &serde_json::from_str(&ended.out)?);
@@ -68,21 +67,29 @@ impl Job {
     }
 
     fn count(self, place: &Place, report: &Json) {
-        let upkeep = &mut place.ledger.book().counts.upkeep;
+        let mut book = place.ledger.book();
+        let upkeep = &mut book.counts.upkeep;
         match self {
             Self::Optimize => upkeep.optimized += 1,
             Self::Repair => upkeep.repaired += 1,
             Self::Cleanup => {
                 upkeep.cleaned += 1;
                 upkeep.removed += report["commits_removed"].as_u64().unwrap_or_default();
+                upkeep.readable = report["commits_kept"].as_u64().unwrap_or_default();
             }
         }
+        drop(book);
         if self == Self::Repair
             && let Some(found) = drift(report)
         {
             place.ledger.violation(format!("repair found what nobody did: {found}"));
         }
     }
+}
+
+fn time(place: &Place, took: Duration) {
+    let upkeep = &mut place.ledger.book().counts.upkeep;
+    upkeep.longest = upkeep.longest.max(took);
 }
 
 /// What a repair took for somebody else's work. Nobody else is there.

@@ -28,6 +28,10 @@ const GROWTH: u64 = 3;
 /// Shorter runs are over before a cleanup may remove anything that they wrote.
 const JUDGED_FROM: Duration = Duration::from_secs(120);
 
+/// Files that the last cleanup may leave for each commit that can still be read: about ten make up a commit with what
+/// an optimize adds to it, and some are shared.
+const FILES_LEFT: u64 = 24;
+
 /// What the store holds, at moments since the beginning of the run.
 pub(super) type Samples = Vec<(Duration, Size)>;
 
@@ -89,14 +93,27 @@ fn unless_gone<T>(found: std::io::Result<T>) -> std::io::Result<Option<T>> {
     }
 }
 
+/// Notes what stands in the end, after the last cleanup, and a violation if it is more than that should leave.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) async fn conclude(place: &Place) -> Outcome {
+    let Some(size) = measure(place).await? else { return Ok(()) };
+    note(place, [(3, size)]);
+    let readable = place.ledger.book().counts.upkeep.readable;
+    place.ledger.expect(size.files <= readable * FILES_LEFT, || {
+        format!("{} files are left in the end for {readable} commits that can be read", size.files)
+    });
+    Ok(())
+}
+
 /// Notes the sizes, and a violation if they grew too much.
 pub(super) fn judge(place: &Place, length: Duration, base: Size, samples: &Samples) {
     let Some((quarter, peak)) = quarter_and_peak(length, samples) else {
         place.ledger.violation("the store was not measured often enough");
         return;
     };
-    let sizes = &mut place.ledger.book().counts.upkeep.sizes;
-    (sizes[0], sizes[1]) = (quarter, peak);
+    note(place, [(0, base), (1, quarter), (2, peak)]);
     if length < JUDGED_FROM {
         return;
     }
@@ -106,6 +123,14 @@ pub(super) fn judge(place: &Place, length: Duration, base: Size, samples: &Sampl
         place.ledger.expect(most <= first.saturating_mul(GROWTH), || {
             format!("writing had added {first} {what} after a quarter of the run and {most} in its second half")
         });
+    }
+}
+
+/// Notes sizes for the report, by their place there.
+fn note<const N: usize>(place: &Place, sizes: [(usize, Size); N]) {
+    let mut book = place.ledger.book();
+    for (at, size) in sizes {
+        book.counts.upkeep.sizes[at] = size;
     }
 }
 
