@@ -130,7 +130,7 @@ mod tests {
     fn a_preview_takes_nothing_that_writes() {
         let parse = |words: &str| Cli::try_parse_from(words.split_whitespace());
         assert!(parse("omnigraph branch merge g review --into main --preview --strategy ours").is_ok());
-        assert!(parse("omnigraph branch merge g review --expected-head c --resolve A/a=ours --resolve B/b=base").is_ok());
+        assert!(parse("omnigraph branch merge g b --expected-head c --resolve A/a=ours --resolve B/b=base").is_ok());
         assert!(parse("omnigraph branch merge g review --preview --delete-source").is_err());
         assert!(parse("omnigraph branch merge g review --preview --request-id r").is_err());
         assert!(parse("omnigraph branch merge g review --strategy base").is_err());

@@ -9,8 +9,6 @@ mod explore;
 mod pairs;
 mod protocol;
 mod stage;
-mod states;
-mod stock;
 
 /// Says what was explored, also when the tests pass: the harness keeps only what is printed by macros to itself.
 pub(crate) fn tell(what: &str) {

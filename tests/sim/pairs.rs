@@ -27,8 +27,6 @@ macro_rules! deed {
     }};
 }
 
-mod upkeep;
-
 fn rename(to: &str, expected_head: &str) -> (Vec<Change>, WriteOptions) {
     let set = BTreeMap::from([("name".to_string(), Value::String(to.to_string()))]);
     let target = Target::Ids(vec!["a".into()]);

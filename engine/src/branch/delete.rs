@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use crate::error::{Error, Reason, Result};
 use crate::format::commit_row::CommitExtras;
 use crate::manifest::branches::{self, RefEntry};
-use crate::manifest::{View, resolve};
+use crate::manifest::{Snapshot, View, resolve};
 use crate::model::branch::MAIN;
 use crate::model::{Actor, WriteOptions};
 use crate::store::object_log::Put;
@@ -24,7 +24,7 @@ use crate::txn::{Action, Core, Prepared, commit};
 pub async fn delete(core: &Arc<Core>, name: &str, force: bool, actor: &Actor) -> Result<()> {
     core.ensure_writable()?;
     if name == MAIN {
-        return Err(Error::new(Reason::BranchProtected, "main cannot be deleted").with("branch", name));
+        return Err(main_stays());
     }
     let entry = match branches::read(&core.store, name).await {
         Ok(Some(entry)) if !entry.doc.deleted => entry,
@@ -34,16 +34,43 @@ pub async fn delete(core: &Arc<Core>, name: &str, force: bool, actor: &Actor) ->
         }
         Err(e) => return Err(e),
     };
-    match close(core, &entry, actor).await {
-        Ok(()) => {}
-        Err(e) if e.reason() == Reason::BranchProtected => return Err(protected(name)),
-        Err(e) if force => {
+    match close(core, &entry, "", actor).await {
+        Err(e) if force && e.reason() != Reason::BranchProtected => {
             tracing::warn!(branch = name, error = %e, "a branch was removed without closing its lineage");
         }
-        Err(e) => return Err(e),
+        closed => closed?,
     }
+    mark(core, &entry).await
+}
+
+/// Deletes a branch if it is still the one that was seen, with nothing added to it.
+///
+/// # Errors
+/// As [`delete`]; [`Reason::HeadMoved`] with nothing changed.
+pub async fn delete_as_seen(core: &Arc<Core>, seen: &Snapshot, actor: &Actor) -> Result<()> {
+    core.ensure_writable()?;
+    let name = &seen.branch.name;
+    if name == MAIN {
+        return Err(main_stays());
+    }
+    match branches::read(&core.store, name).await? {
+        Some(entry) if !entry.doc.deleted && entry.doc.branch_id == seen.branch.branch_id => {
+            close(core, &entry, seen.head(), actor).await?;
+            mark(core, &entry).await
+        }
+        Some(entry) if !entry.doc.deleted => {
+            let what = format!("branch {name:?} was deleted and made anew meanwhile; the new one stays");
+            Err(Error::new(Reason::HeadMoved, what).with("branch", name))
+        }
+        _ => Err(branches::not_found(&core.store, name).await),
+    }
+}
+
+/// The closed branch is gone from here on.
+async fn mark(core: &Arc<Core>, entry: &RefEntry) -> Result<()> {
+    let name = &entry.name;
     core.heads.forget(name);
-    match branches::mark_deleted(&core.store, &entry).await? {
+    match branches::mark_deleted(&core.store, entry).await? {
         Put::Done => Ok(()),
         // Somebody else finished it, or made the name anew since.
         Put::Refused => match branches::read(&core.store, name).await? {
@@ -56,16 +83,21 @@ pub async fn delete(core: &Arc<Core>, name: &str, force: bool, actor: &Actor) ->
     }
 }
 
+fn main_stays() -> Error {
+    Error::new(Reason::BranchProtected, "main cannot be deleted").with("branch", MAIN)
+}
+
 fn protected(name: &str) -> Error {
     let what = format!("branch {name:?} is protected and cannot be deleted; lift its protection first");
     Error::new(Reason::BranchProtected, what).with("branch", name)
 }
 
-/// Publishes the closing commit, unless it stands already.
-async fn close(core: &Arc<Core>, entry: &RefEntry, actor: &Actor) -> Result<()> {
+/// Publishes the closing commit, unless it stands already, after `expected_head` if that is not empty.
+async fn close(core: &Arc<Core>, entry: &RefEntry, expected_head: &str, actor: &Actor) -> Result<()> {
     core.heads.take_note(entry);
     let options = WriteOptions {
         branch: entry.name.clone(),
+        expected_head: expected_head.to_string(),
         message: "branch deleted".to_string(),
         actor: actor.clone(),
         ..WriteOptions::default()
@@ -83,6 +115,7 @@ async fn close(core: &Arc<Core>, entry: &RefEntry, actor: &Actor) -> Result<()> 
                 )),
             }
         }
+        Err(e) if e.reason() == Reason::BranchProtected => Err(protected(&entry.name)),
         Err(e) => Err(e),
     }
 }

@@ -67,11 +67,12 @@ pub async fn merge(core: &Arc<Core>, request: &MergeRequest, options: &WriteOpti
     }
     let mut action = Merge { source, how: &request.how, done: None };
     let outcome = commit(core, &mut action, options).await?;
-    let mut result = action.result(outcome);
-    if request.delete_source {
-        result.source_deleted = Some(branch::delete::delete(core, &request.source, false, &options.actor).await);
-    }
-    Ok(result)
+    // What was added to it since is in nothing else.
+    let source_deleted = match request.delete_source {
+        true => Some(branch::delete::delete_as_seen(core, &action.source.view.snapshot, &options.actor).await),
+        false => None,
+    };
+    Ok(MergeResult { source_deleted, ..action.result(outcome) })
 }
 
 /// What an earlier call with the same request id did, if it was a merge.

@@ -42,11 +42,20 @@ impl Gate for Held {
 
 /// Merges `b` into `t` and does something else when the merge is about to write to such a path.
 async fn merged_while(g: &Graph, path: &'static str, other: impl AsyncFnOnce()) -> Result<MergeResult> {
+    asked_while(g, path, of("b", &MergeHow::default()), other).await
+}
+
+async fn asked_while(
+    g: &Graph,
+    path: &'static str,
+    request: MergeRequest,
+    other: impl AsyncFnOnce(),
+) -> Result<MergeResult> {
     let (plan, door) = (FaultPlan::counting(), Arc::new(Door { path, ..Door::default() }));
     let slow = omnigraph_engine::Engine::new(EngineOptions { faults: Some(plan.clone()), ..EngineOptions::default() });
     let slow = slow.open(g.root(), Access::ReadWrite).await.unwrap();
     plan.set_gate(Some(Arc::new(Held(door.clone()))));
-    let merging = tokio::spawn(async move { slow.merge(&of("b", &MergeHow::default()), &WriteOptions::on("t")).await });
+    let merging = tokio::spawn(async move { slow.merge(&request, &WriteOptions::on("t")).await });
     tokio::time::timeout(Duration::from_secs(30), door.reached.notified()).await.expect("the merge writes nothing");
     other().await;
     door.opened.notify_one();
@@ -349,6 +358,36 @@ async fn what_becomes_of_the_source_is_told_apart_from_the_merge() {
     let error = g.merge(&deleting, &WriteOptions::on("t")).await.unwrap_err();
     assert_eq!(error.reason(), Reason::MergeConflict, "{error}");
     g.branch("child").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_that_got_more_meanwhile_is_not_deleted() {
+    for path in PLACES {
+        for anew in [false, true] {
+            let g = apart().await;
+            let other = async || {
+                if anew {
+                    g.delete_branch("b", false, &Actor::default()).await.unwrap();
+                    fork(&g, "b", "main").await;
+                } else {
+                    write(&g, "b", &["P late"]).await;
+                }
+            };
+            let request = MergeRequest { delete_source: true, ..of("b", &MergeHow::default()) };
+            let done = asked_while(&g, path, request, other).await.unwrap();
+            assert_eq!((done.outcome, shown(&g, "t").await), (MergeOutcome::Merged, MERGED.map(String::from).to_vec()));
+            let error = done.source_deleted.unwrap().unwrap_err();
+            assert_eq!(error.reason(), Reason::HeadMoved, "{error}");
+            assert_eq!(shown(&g, "b").await.contains(&"P late".to_string()), !anew);
+            sound(&g).await;
+        }
+    }
+    // Rewritten rows are nothing more.
+    let g = apart().await;
+    let request = MergeRequest { delete_source: true, ..of("b", &MergeHow::default()) };
+    let other = async || drop(g.optimize("b", 1).await.unwrap());
+    let done = asked_while(&g, PLACES[1], request, other).await.unwrap();
+    assert!(matches!(done.source_deleted, Some(Ok(()))), "{done:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -32,7 +32,7 @@ impl Job {
         let line = match self {
             Self::Optimize => "optimize --all-branches".to_string(),
             Self::Repair => "repair --all-branches --confirm".to_string(),
-            Self::Cleanup => format!("cleanup --keep {} --confirm --yes", KEEP - 7),
+            Self::Cleanup => format!("cleanup --keep {KEEP} --confirm --yes"),
         };
         line.split(' ').map(String::from).collect()
     }

@@ -34,8 +34,10 @@ const KEEP: usize = 10;
 const WRITERS: usize = 4;
 const READERS: usize = 3;
 
-/// From one write of a writer to the next, so that the store would grow steadily.
+/// From one write of a writer to the next, so that the store would grow steadily. On S3 a commit takes longer, and
+/// writers at several servers who ask for more than a branch can take wait for each other without any order.
 const PACE: Duration = Duration::from_secs(1);
+const REMOTE_PACE: Duration = Duration::from_secs(2);
 
 /// A branch that is written so rarely that its newest commits are older than what is merely young.
 const QUIET: &str = "quiet";
@@ -128,10 +130,11 @@ async fn prepare(place: &Arc<Place>, mut chance: Rng) -> Outcome<Scene> {
 /// Sets everybody to work.
 fn employ(workers: &mut JoinSet<()>, run: &Arc<Run>, scene: Scene) -> Act {
     let Scene { place, past, base, slow, mut chance } = scene;
+    let pace = if place.local_folder().is_some() { PACE } else { REMOTE_PACE };
     for at in 0..WRITERS {
         let (name, branch) = (format!("writer-{}-{at}", place.name), own_branch(place.name, at));
         let (run, place, chance) = (run.clone(), place.clone(), chance.fork());
-        workers.spawn(Writer { run, place, at, name, branch, chance, pace: PACE }.work());
+        workers.spawn(Writer { run, place, at, name, branch, chance, pace }.work());
     }
     workers.spawn(write_rarely(run.clone(), place.clone()));
     for at in 0..READERS {
