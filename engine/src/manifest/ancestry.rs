@@ -69,23 +69,6 @@ impl Painted {
     }
 }
 
-/// Whether `ancestor` is an ancestor of `head`, or `head` itself, as far as a lineage that holds `head` can tell.
-pub fn is_ancestor(lineage: &Lineage, ancestor: &str, head: &str) -> bool {
-    if lineage.is_own(ancestor) && lineage.is_own(head) {
-        return ancestor <= head;
-    }
-    let mut open = BTreeSet::from([head.to_string()]);
-    while let Some(id) = open.pop_last() {
-        let Some(commit) = lineage.get(&id) else { continue };
-        if id == ancestor {
-            return true;
-        }
-        let parents = commit.parents.iter().filter(|parent| ancestor <= parent.as_str() && **parent < id);
-        open.extend(parents.cloned());
-    }
-    false
-}
-
 /// The ancestors of `head`, itself included, that `have` does not hold, oldest first: what a merge brings in. Stops
 /// once it is clear that there are more than [`limits::MAX_BROUGHT_IN`]: then it is one more, and not the oldest.
 pub fn missing(from: &Lineage, head: &str, have: &Lineage) -> Vec<Arc<CommitInfo>> {
