@@ -2,9 +2,15 @@
 //! result is one of the orders.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use omnigraph_engine::failpoint::{FaultPlan, Gate};
 use omnigraph_engine::model::{Actor, Change, EntityWrite, LoadMode, Target, TypeRef, Value, WriteOptions};
-use omnigraph_engine::{Access, Graph, Reason};
+use omnigraph_engine::{Access, Engine, EngineOptions, Graph, Reason};
 use omnigraph_tests::{SOCIAL, content, engine, graph, head, knows, load, person};
 
 const ROUNDS: usize = 12;
@@ -126,5 +132,61 @@ async fn two_initialisers_make_one_graph() {
         assert_eq!(loser.reason(), Reason::GraphExists, "{loser}");
         assert_eq!(winner.commits("main", None, 10).await.unwrap().len(), 1);
         sound(&winner).await;
+    }
+}
+
+/// Holds one of an engine's calls below the tables of nodes, counted from zero, until it is let go.
+#[derive(Debug, Default)]
+struct Stop {
+    at: usize,
+    seen: AtomicUsize,
+    reached: tokio::sync::Notify,
+    open: tokio::sync::Notify,
+}
+
+#[derive(Debug)]
+struct Held(Arc<Stop>);
+
+impl Gate for Held {
+    fn pass(&self, _: &str, path: &str) -> BoxFuture<'static, ()> {
+        let stop = self.0.clone();
+        if !path.contains("/nodes/") || stop.seen.fetch_add(1, Ordering::SeqCst) != stop.at {
+            return futures::future::ready(()).boxed();
+        }
+        async move {
+            stop.reached.notify_one();
+            stop.open.notified().await;
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_write_is_not_held_up_by_another_at_whatever_moment_that_makes_the_table() {
+    for at in 0.. {
+        let a = graph("first", SOCIAL).await.unwrap();
+        let (plan, stop) = (FaultPlan::counting(), Arc::new(Stop { at, ..Stop::default() }));
+        let slow = Engine::new(EngineOptions { faults: Some(plan.clone()), ..EngineOptions::default() });
+        let slow = slow.open(a.root(), Access::ReadWrite).await.unwrap();
+        plan.set_gate(Some(Arc::new(Held(stop.clone()))));
+        let writing = tokio::spawn(async move { load(&slow, "main", LoadMode::Append, &person("slow", 1)).await });
+        let reached = tokio::time::timeout(Duration::from_secs(2), stop.reached.notified()).await;
+        if reached.is_err() {
+            writing.await.unwrap().unwrap();
+            assert!(at > 3, "a first write has made only {at} calls");
+            return;
+        }
+        let fast = person("fast", 1);
+        // Not the call that holds the turn: who waits for that waits for its lease.
+        let other = tokio::time::timeout(Duration::from_secs(1), load(&a, "main", LoadMode::Append, &fast));
+        let other = other.await.map(|done| done.map(|_| ()));
+        stop.open.notify_one();
+        writing.await.unwrap().unwrap();
+        let calls = stop.seen.load(Ordering::SeqCst);
+        assert!(calls <= 40, "held at call {at}, a first write makes {calls}");
+        if other.is_ok_and(|done| done.is_ok()) {
+            assert_eq!(content(&a, &head("main")).await.unwrap().len(), 2, "{at}");
+        }
+        sound(&a).await;
     }
 }

@@ -165,6 +165,7 @@ async fn take_turns(core: &Arc<Core>, line: &Arc<Line>, work: Work, mut place: Q
         place = Queued { line: line.clone(), guard };
         match outcome? {
             TurnOutcome::Landed(commit) => {
+                let commit = *commit;
                 let receipt = Receipt { commit, changed: true, replayed: false, steps: Vec::new(), records: 0 };
                 return Ok(Taken::Committed(Box::new(receipt)));
             }

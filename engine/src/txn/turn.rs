@@ -33,7 +33,7 @@ pub(super) struct Turn {
 /// How a turn ended.
 pub(super) enum TurnOutcome {
     /// The commit is published.
-    Landed(CommitInfo),
+    Landed(Box<CommitInfo>),
     /// Somebody published first. Nothing happened; the work can be tried on the new head.
     Moved(Box<Prepared>),
     /// Somebody holds the turn. Nothing happened.
@@ -91,7 +91,7 @@ async fn take(
     let tables = match apply(core, line, parent, prepared.effects, &intent, turn).await {
         Ok(Applied::All(tables)) => tables,
         Ok(Applied::GivenUp(outcome)) => return Ok(*outcome),
-        Ok(Applied::Decided) => return Ok(TurnOutcome::Landed(commit)),
+        Ok(Applied::Decided) => return Ok(TurnOutcome::Landed(Box::new(commit))),
         Err(e) => {
             drop(running);
             return after_failure(core, line, &intent, e, commit).await;
@@ -107,12 +107,12 @@ async fn take(
                 }
             }
             clear(core, &claim).await;
-            Ok(TurnOutcome::Landed(commit))
+            Ok(TurnOutcome::Landed(Box::new(commit)))
         }
         Ok(Published::Lost) => {
             line.doubt();
             match sweep::settle(core, line, &intent).await {
-                Ok(Settled::Committed) => Ok(TurnOutcome::Landed(commit)),
+                Ok(Settled::Committed) => Ok(TurnOutcome::Landed(Box::new(commit))),
                 Ok(Settled::Undone) => Ok(TurnOutcome::Undone),
                 Err(e) => Err(recovery_required(&e, &intent)),
             }
@@ -183,7 +183,7 @@ async fn after_failure(
 ) -> Result<TurnOutcome> {
     line.doubt();
     match sweep::settle(core, line, intent).await {
-        Ok(Settled::Committed) => Ok(TurnOutcome::Landed(commit)),
+        Ok(Settled::Committed) => Ok(TurnOutcome::Landed(Box::new(commit))),
         Ok(Settled::Undone) => Err(failure),
         Err(_) => Err(recovery_required(&failure, intent)),
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use lance_core::Result;
+use lance_core::{Error, Result};
 use lance_io::object_store::ObjectStore;
 use lance_table::format::{IndexMetadata, Manifest, Transaction};
 use lance_table::io::commit::{
@@ -84,8 +84,9 @@ impl CommitHandler for StrictHandler {
         naming_scheme: ManifestNamingScheme,
         transaction: Option<Transaction>,
     ) -> std::result::Result<ManifestLocation, CommitError> {
+        // As a conflict, Lance would try the overwrite again and again for half a minute.
         if self.creates && manifest.version != 1 {
-            return Err(CommitError::CommitConflict);
+            return Err(CommitError::OtherError(Error::dataset_already_exists(base_path.to_string())));
         }
         self.inner.commit(manifest, indices, base_path, object_store, manifest_writer, naming_scheme, transaction).await
     }
