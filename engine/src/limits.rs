@@ -217,6 +217,16 @@ pub const RECOVERY_LOG_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Objects of one folder that are deleted at once.
 pub const DELETES_AT_ONCE: usize = 16;
 
+/// How long what a cleanup announced to remove counts before it begins, which is a few requests later. After that
+/// whoever meets it takes it back.
+pub const ANNOUNCEMENT: Duration = Duration::from_secs(60);
+
+/// Cleanups that may be removing states of one graph at once, or may have died of it. The next one finishes their work.
+pub const MAX_REMOVALS: usize = 16;
+
+/// Entities that are named where rows stand against a change of schema.
+pub const MAX_NAMED_OFFENDERS: usize = 5;
+
 /// How often a cleanup looks again because branches were made meanwhile.
 pub const MAX_CLEANUP_LOOKS: u32 = 8;
 
@@ -305,3 +315,12 @@ pub const MAX_BROUGHT_IN: usize = 100_000;
 
 /// Documents of tags read at once.
 pub const TAGS_READ_AT_ONCE: usize = 16;
+
+/// Bytes in one line of an archive: room for an entity of the largest record.
+pub const MAX_ARCHIVE_LINE_BYTES: usize = MAX_RECORD_BYTES + 1024 * 1024;
+
+/// Bytes of lines of an archive that are handed on together.
+pub const ARCHIVE_BATCH_BYTES: usize = 1024 * 1024;
+
+/// Table states whose digests an export or an import remembers, each in about 200 bytes. Others are read again.
+pub const MAX_KNOWN_DIGESTS: usize = 100_000;

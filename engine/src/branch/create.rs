@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Reason, Result};
 use crate::format::ref_json::{ForkPoint, RefDoc};
-use crate::manifest::{branches, resolve};
+use crate::intent::{readers, retention};
+use crate::limits;
+use crate::manifest::{Snapshot, branches, resolve};
 use crate::model::branch::{MAIN, check_name};
 use crate::model::{Actor, BranchInfo, ReadSelector};
 use crate::read;
@@ -22,10 +24,12 @@ pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &A
     if name == MAIN || lives(core, name).await? {
         return Err(Error::new(Reason::BranchExists, format!("branch {name:?} exists already")).with("branch", name));
     }
+    let began = core.now();
     let view = read::snapshot::resolve_view(core, from).await?;
     let origin = &view.snapshot;
     // Until the document stands, nothing else tells a cleanup that a branch begins here.
-    let _held = match core.heads.is_known_head(origin) {
+    let is_head = core.heads.is_known_head(origin);
+    let _held = match is_head {
         true => core.readers.hold(origin),
         false => core.readers.pin(origin).await?,
     };
@@ -47,7 +51,24 @@ pub async fn create(core: &Arc<Core>, name: &str, from: &ReadSelector, actor: &A
     };
     branches::create(&core.store, name, &doc).await?;
     core.heads.forget(name);
+    // What was a head a moment ago is announced by no cleanup.
+    let lasted = u128::try_from(core.now().saturating_sub(began)).unwrap_or(u128::MAX);
+    if !is_head || lasted > (limits::RETENTION_GRACE / 2).as_micros() {
+        ensure_kept(core, name, &doc, origin).await?;
+    }
     Ok(super::list::describe(name, &doc, origin))
+}
+
+/// A cleanup that looked for branches just before this one was made may be about to remove what it begins with. Then
+/// there is no branch.
+async fn ensure_kept(core: &Core, name: &str, doc: &RefDoc, origin: &Snapshot) -> Result<()> {
+    if retention::keeps(&core.store, origin.branch.lance_branch.as_deref(), origin.version, core.now()).await? {
+        return Ok(());
+    }
+    if let Some(entry) = branches::read(&core.store, name).await?.filter(|e| e.doc.branch_id == doc.branch_id) {
+        branches::mark_deleted(&core.store, &entry).await?;
+    }
+    Err(readers::gone(origin))
 }
 
 /// Whether the name belongs to a live branch. A deletion that stopped half-way, its lineage closed and its

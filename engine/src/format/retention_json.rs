@@ -1,4 +1,4 @@
-//! The marker a cleanup moves before it removes anything.
+//! The marker a cleanup moves before it removes anything, and the states of the manifest that are being removed.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::document::{self, Document};
 use super::paths;
 use crate::error::Result;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// See the module header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,38 @@ pub struct RetentionDoc {
     pub started_at_micros: i64,
     /// What was replaced before this moment may be removed, microseconds since the epoch.
     pub cutoff_micros: i64,
+    /// What cleanups have announced to remove and may not have removed completely.
+    pub removing: Vec<Removing>,
+}
+
+/// What one cleanup removes of the manifest. Nobody may begin to refer to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removing {
+    /// The cleanup.
+    pub operation_id: String,
+    /// When it said so, microseconds since the epoch.
+    pub announced_at_micros: i64,
+    /// Whether anything may be gone already. Until then it can be taken back, by anybody if it is old.
+    pub begun: bool,
+    /// The versions, line by line.
+    pub lines: Vec<GoingLine>,
+}
+
+/// Versions of one line of the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoingLine {
+    /// The line; `None` for main.
+    pub lance_branch: Option<String>,
+    /// Ranges of versions, both ends included, which together hold no version that stays.
+    pub versions: Vec<(u64, u64)>,
+}
+
+impl Removing {
+    /// Whether a version of a line is among it.
+    pub fn names(&self, lance_branch: Option<&str>, version: u64) -> bool {
+        let lines = self.lines.iter().filter(|line| line.lance_branch.as_deref() == lance_branch);
+        lines.flat_map(|line| &line.versions).any(|(first, last)| (*first..=*last).contains(&version))
+    }
 }
 
 impl RetentionDoc {
@@ -64,15 +96,27 @@ mod tests {
             operation_id: "O".into(),
             started_at_micros: 9,
             cutoff_micros: 7,
+            removing: vec![Removing {
+                operation_id: "P".into(),
+                announced_at_micros: 4,
+                begun: true,
+                lines: vec![GoingLine { lance_branch: None, versions: vec![(1, 3), (5, 5)] }],
+            }],
         };
         let bytes = encode(&doc).unwrap();
         assert_eq!(
             std::str::from_utf8(&bytes).unwrap(),
-            r#"{"format":1,"generation":3,"operation_id":"O","started_at_micros":9,"cutoff_micros":7}"#
+            concat!(
+                r#"{"format":2,"generation":3,"operation_id":"O","started_at_micros":9,"cutoff_micros":7,"#,
+                r#""removing":[{"operation_id":"P","announced_at_micros":4,"begun":true,"#,
+                r#""lines":[{"lance_branch":null,"versions":[[1,3],[5,5]]}]}]}"#
+            )
         );
         assert_eq!(decode(&bytes).unwrap(), doc);
         assert_eq!(decode(b"{").unwrap_err().reason(), Reason::DataCorrupt);
-        let later = encode(&RetentionDoc { format: 2, ..doc }).unwrap();
+        let named = |line, version| doc.removing[0].names(line, version);
+        assert!([1, 2, 3, 5].iter().all(|v| named(None, *v)) && !named(None, 4) && !named(Some("b"), 2));
+        let later = encode(&RetentionDoc { format: 3, ..doc }).unwrap();
         assert_eq!(decode(&later).unwrap_err().reason(), Reason::StorageStampTooNew);
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Reason, Result};
 use crate::format::tag_json::TagDoc;
-use crate::intent::retention as marker;
+use crate::intent::{readers, retention};
 use crate::limits;
 use crate::manifest::tags::{self, TagEntry};
-use crate::manifest::{Snapshot, resolve};
+use crate::manifest::Snapshot;
 use crate::model::branch::check_ref_name;
 use crate::model::{Actor, ReadSelector, TagInfo};
 use crate::read;
@@ -60,32 +60,15 @@ pub async fn create(core: &Arc<Core>, name: &str, at: &ReadSelector, message: &s
 }
 
 /// A cleanup that looked for tags just before this one was made may be about to remove what it names. Then there is no
-/// tag. What is a head stays for long enough to be seen.
+/// tag.
 async fn ensure_kept(core: &Core, name: &str, doc: &TagDoc, origin: &Snapshot) -> Result<()> {
-    let is_there =
-        || async { Ok::<_, Error>(resolve::at(&core.store, &origin.branch, origin.version).await?.is_some()) };
-    let mut kept = is_there().await?;
-    if kept && !core.heads.is_known_head(origin) && cleanup_may_run(core).await {
-        core.options.clock.sleep(limits::READ_LEASE_AFTER * 2).await;
-        kept = is_there().await?;
-    }
-    if kept {
+    if retention::keeps(&core.store, origin.branch.lance_branch.as_deref(), origin.version, core.now()).await? {
         return Ok(());
     }
     if let Some(entry) = tags::read(&core.store, name).await?.filter(|entry| entry.doc.tag_id == doc.tag_id) {
         tags::replace(&core.store, &entry, &TagDoc { deleted: true, ..entry.doc.clone() }).await?;
     }
-    Err(Error::new(
-        Reason::CommitNotFound,
-        format!("the state at commit {} is not retained any more: a cleanup removed it", doc.commit),
-    )
-    .with("commit_id", &doc.commit))
-}
-
-/// Whether a cleanup began a moment ago, or nobody knows.
-async fn cleanup_may_run(core: &Core) -> bool {
-    let recent = core.now().saturating_sub(i64::try_from(limits::RETENTION_GRACE.as_micros()).unwrap_or(i64::MAX));
-    marker::read(&core.store).await.map_or(true, |marker| marker.is_some_and(|m| m.started_at_micros > recent))
+    Err(readers::gone(origin))
 }
 
 /// A tag.

@@ -5,11 +5,10 @@
 //! this process holds, renewed for as long as that is so. A read of an older state that may take long says so before it
 //! begins. A graph that was opened for reading writes nothing, so its reads hold nothing.
 //!
-//! A cleanup moves the retention marker, lists the leases, and removes versions of the manifest first; then it lists
-//! the leases once more, and removes nothing that a state held by then shows. A reader writes its lease first and
-//! looks at the marker and at the version after that. So whoever comes second sees the other: either the cleanup
-//! sees the lease, or the reader sees that the version is gone. What this module writes is never needed for a read to
-//! be right, only for it to come to its end.
+//! A cleanup announces which states it removes and then lists the leases; a reader writes its lease first and then asks
+//! whether the state is announced or gone ([`retention::keeps`]). So whoever comes second sees the other: either the
+//! cleanup sees the lease, or the reader sees that the state goes. What this module writes is never needed for a read
+//! to be right, only for it to come to its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -31,7 +30,6 @@ use crate::limits;
 use crate::manifest::Snapshot;
 use crate::options::EngineOptions;
 use crate::store::Store;
-use crate::store::lance::TableAt;
 use crate::store::object_log::Put;
 
 /// A lease is renewed when this part of it is over, so that one failed renewal does not lose it.
@@ -272,16 +270,10 @@ impl Inner {
                 self.publish(&mut lease, all).await?;
             }
         }
-        // Only now: a cleanup that begins later finds the lease. Without a marker none has begun.
-        if retention::is_marked(&self.store).await? {
-            let at = TableAt {
-                location: paths::MANIFEST.to_string(),
-                branch: state.lance_branch.clone(),
-                version: state.manifest_version,
-            };
-            if self.store.open_table(&at).await?.is_none() {
-                return Err(gone(snapshot));
-            }
+        // Only now: a cleanup that announces later what it removes finds the lease.
+        let line = state.lance_branch.as_deref();
+        if !retention::keeps(&self.store, line, state.manifest_version, self.clock.now_micros()).await? {
+            return Err(gone(snapshot));
         }
         let mut lease = self.lease.lock().await;
         let now = self.clock.now_micros();
@@ -340,7 +332,8 @@ fn state_of(snapshot: &Snapshot) -> HeldState {
     }
 }
 
-fn gone(snapshot: &Snapshot) -> Error {
+/// The error for a state that a cleanup removes or removed.
+pub fn gone(snapshot: &Snapshot) -> Error {
     Error::new(
         Reason::CommitNotFound,
         format!("the state at commit {} is not retained any more: a cleanup removed it", snapshot.head()),

@@ -1,10 +1,17 @@
-//! The retention marker: a cleanup moves it before it looks who holds what.
+//! The retention marker: a cleanup moves it before it looks who holds what, and says in it which states of the manifest
+//! it is about to remove.
+//!
+//! Whoever wants a state to last first writes down that it does (a lease, a tag, the document of a branch) and then
+//! asks [`keeps`]. A cleanup first announces what it removes, then looks what is written down, and takes the
+//! announcement back if any of it was. So whoever comes second sees the other, at whatever pace both go. What a cleanup
+//! that died has begun to remove stays announced, so nobody begins to refer to a state that is there in parts.
 
 use crate::error::{Error, Reason, Result};
 use crate::format::paths;
-use crate::format::retention_json::{self, RetentionDoc};
+use crate::format::retention_json::{self, GoingLine, Removing, RetentionDoc};
 use crate::limits;
 use crate::store::Store;
+use crate::store::lance::TableAt;
 use crate::store::object_log::Put;
 
 /// The marker; `None` if there never was a cleanup.
@@ -31,12 +38,30 @@ pub async fn generation(store: &Store) -> Result<u64> {
     Ok(hash.finish().max(1))
 }
 
-/// Whether there ever was a cleanup. One request; an unreadable marker says so as well.
+/// Whether a version of the manifest is there and stays, for whoever has just written down that it is needed. One
+/// request if there never was a cleanup, else two. With a marker that cannot be read no cleanup goes on.
 ///
 /// # Errors
 /// The store's.
-pub(super) async fn is_marked(store: &Store) -> Result<bool> {
-    Ok(store.log().read(paths::RETENTION).await?.is_some())
+pub async fn keeps(store: &Store, lance_branch: Option<&str>, version: u64, now: i64) -> Result<bool> {
+    let marker = match read(store).await {
+        Ok(None) => return Ok(true),
+        Ok(marker) => marker,
+        Err(e) if matches!(e.reason(), Reason::DataCorrupt | Reason::StorageStampTooNew) => None,
+        Err(e) => return Err(e),
+    };
+    let goes = |doc: &RetentionDoc| doc.removing.iter().any(|removing| removing.names(lance_branch, version));
+    if let Some(doc) = marker
+        && goes(&doc)
+    {
+        let left = doc.removing.iter().any(|removing| is_forgotten(removing, now));
+        if !left || change(store, |doc| Ok(without_forgotten(doc, now))).await?.as_ref().is_none_or(goes) {
+            return Ok(false);
+        }
+    }
+    let at =
+        TableAt { location: paths::MANIFEST.to_string(), branch: lance_branch.map(ToString::to_string), version };
+    Ok(store.open_table(&at).await?.is_some())
 }
 
 /// Moves the marker on. A cleanup does so before it lists the leases ([`super::readers::held_by_others`]) and
@@ -51,29 +76,134 @@ pub async fn bump(
     started_at_micros: i64,
     cutoff_micros: i64,
 ) -> Result<RetentionDoc> {
-    let next = |generation| RetentionDoc {
-        format: RetentionDoc::FORMAT,
-        generation,
-        operation_id: operation_id.to_string(),
-        started_at_micros,
-        cutoff_micros,
-    };
+    let moved = change(store, |doc| {
+        let (generation, removing) = doc.map_or((0, Vec::new()), |doc| (doc.generation, doc.removing));
+        Ok(Some(RetentionDoc {
+            format: RetentionDoc::FORMAT,
+            generation: generation.saturating_add(1),
+            operation_id: operation_id.to_string(),
+            started_at_micros,
+            cutoff_micros,
+            removing,
+        }))
+    });
+    moved.await?.ok_or_else(vanished)
+}
+
+/// Says what a cleanup is about to remove of the manifest. Nothing may be removed yet.
+///
+/// # Errors
+/// [`Reason::LimitExceeded`] if [`limits::MAX_REMOVALS`] others are not over; as [`bump`].
+pub async fn announce(store: &Store, operation_id: &str, now: i64, lines: Vec<GoingLine>) -> Result<()> {
+    let announced = change(store, |doc| {
+        let mut doc = without_forgotten(doc.clone(), now).or(doc).ok_or_else(vanished)?;
+        if doc.removing.len() >= limits::MAX_REMOVALS {
+            return Err(Error::new(
+                Reason::LimitExceeded,
+                format!(
+                    "{} cleanups of this graph are not over; nothing was removed, try again when one of them is",
+                    doc.removing.len()
+                ),
+            ));
+        }
+        doc.removing.push(Removing {
+            operation_id: operation_id.to_string(),
+            announced_at_micros: now,
+            begun: false,
+            lines: lines.clone(),
+        });
+        Ok(Some(doc))
+    });
+    announced.await.map(|_| ())
+}
+
+/// Takes an announcement back.
+///
+/// # Errors
+/// As [`bump`].
+pub async fn take_back(store: &Store, operation_id: &str) -> Result<()> {
+    change(store, |doc| {
+        let Some(mut doc) = doc else { return Ok(None) };
+        let before = doc.removing.len();
+        doc.removing.retain(|removing| removing.operation_id != operation_id);
+        Ok((doc.removing.len() < before).then_some(doc))
+    })
+    .await
+    .map(|_| ())
+}
+
+/// Makes an announcement final: from now on it may be carried out.
+///
+/// # Errors
+/// [`Reason::TooMuchContention`] if it took so long that somebody took it back; as [`bump`].
+pub async fn begin(store: &Store, operation_id: &str) -> Result<()> {
+    let begun = change(store, |doc| {
+        let Some(mut doc) = doc else { return Ok(None) };
+        let Some(own) = doc.removing.iter_mut().find(|removing| removing.operation_id == operation_id) else {
+            return Ok(None);
+        };
+        own.begun = true;
+        Ok(Some(doc))
+    });
+    match begun.await? {
+        Some(_) => Ok(()),
+        None => Err(Error::new(
+            Reason::TooMuchContention,
+            "the store was so slow that what this cleanup had announced to remove was taken back; nothing was removed, \
+             try again",
+        )),
+    }
+}
+
+/// Drops what is removed completely: `is_left` tells whether any version of a line in some ranges exists.
+///
+/// # Errors
+/// As [`bump`].
+pub async fn finish(store: &Store, is_left: impl Fn(&GoingLine) -> bool) -> Result<()> {
+    change(store, |doc| {
+        let Some(mut doc) = doc else { return Ok(None) };
+        let before = doc.clone();
+        for removing in doc.removing.iter_mut().filter(|removing| removing.begun) {
+            removing.lines.retain(&is_left);
+        }
+        doc.removing.retain(|removing| !removing.begun || !removing.lines.is_empty());
+        Ok((doc != before).then_some(doc))
+    })
+    .await
+    .map(|_| ())
+}
+
+/// The marker without what was announced long ago and never begun; `None` if there is no such thing.
+fn without_forgotten(doc: Option<RetentionDoc>, now: i64) -> Option<RetentionDoc> {
+    let mut doc = doc?;
+    let before = doc.removing.len();
+    doc.removing.retain(|removing| !is_forgotten(removing, now));
+    (doc.removing.len() < before).then_some(doc)
+}
+
+fn is_forgotten(removing: &Removing, now: i64) -> bool {
+    let age = u128::try_from(now.saturating_sub(removing.announced_at_micros)).unwrap_or(0);
+    !removing.begun && age > limits::ANNOUNCEMENT.as_micros()
+}
+
+/// Changes the marker, again if somebody else changed it meanwhile. Returns what it is then; `None` if `to` had nothing
+/// to change.
+async fn change(
+    store: &Store,
+    to: impl Fn(Option<RetentionDoc>) -> Result<Option<RetentionDoc>>,
+) -> Result<Option<RetentionDoc>> {
     let log = store.log();
     for _ in 0..limits::MAX_COMMIT_ATTEMPTS {
-        let (doc, put) = match log.read(paths::RETENTION).await? {
-            None => {
-                let doc = next(1);
-                let put = log.create_if_absent(paths::RETENTION, retention_json::encode(&doc)?).await?;
-                (doc, put)
-            }
-            Some(read) => {
-                let doc = next(retention_json::decode(&read.bytes)?.generation.saturating_add(1));
-                let put = log.replace_if_match(paths::RETENTION, &read, retention_json::encode(&doc)?).await?;
-                (doc, put)
-            }
+        let read = log.read(paths::RETENTION).await?;
+        let standing = read.as_ref().map(|read| retention_json::decode(&read.bytes)).transpose()?;
+        let Some(doc) = to(standing)? else { return Ok(None) };
+        let bytes = retention_json::encode(&doc)?;
+        let put = match &read {
+            None => log.create_if_absent(paths::RETENTION, bytes).await?,
+            Some(read) => log.replace_if_match(paths::RETENTION, read, bytes).await?,
         };
         if put == Put::Done {
-            return Ok(doc);
+            return Ok(Some(doc));
         }
     }
     Err(Error::new(
@@ -84,6 +214,11 @@ pub async fn bump(
             limits::MAX_COMMIT_ATTEMPTS
         ),
     ))
+}
+
+fn vanished() -> Error {
+    let what = format!("{} was removed while a cleanup ran; nothing more is removed, try again", paths::RETENTION);
+    Error::new(Reason::DataCorrupt, what)
 }
 
 #[cfg(test)]
@@ -97,7 +232,6 @@ mod tests {
         let root = Root::parse("shared-memory://retention-counts/g").unwrap();
         let store = Stores::new(None).open(root).await.unwrap();
         assert_eq!(read(&store).await.unwrap(), None);
-        assert!(!is_marked(&store).await.unwrap());
         let first = bump(&store, "A", 5, 3).await.unwrap();
         assert_eq!((first.generation, first.started_at_micros, first.cutoff_micros), (1, 5, 3));
         let (b, c) = tokio::join!(bump(&store, "B", 6, 4), bump(&store, "C", 6, 4));
@@ -105,7 +239,6 @@ mod tests {
         generations.sort_unstable();
         assert_eq!(generations, [2, 3]);
         assert_eq!(read(&store).await.unwrap().unwrap().generation, 3);
-        assert!(is_marked(&store).await.unwrap());
     }
 
     #[tokio::test]
@@ -113,11 +246,62 @@ mod tests {
         let root = Root::parse("shared-memory://retention-damaged/g").unwrap();
         let store = Stores::new(None).open(root).await.unwrap();
         store.log().create_if_absent(paths::RETENTION, "{".into()).await.unwrap();
-        assert!(is_marked(&store).await.unwrap());
         for error in [read(&store).await.unwrap_err(), bump(&store, "A", 1, 1).await.unwrap_err()] {
             assert_eq!(error.reason(), Reason::DataCorrupt);
             assert!(error.message().contains(paths::RETENTION));
         }
         assert_eq!(store.log().read(paths::RETENTION).await.unwrap().unwrap().bytes, "{");
+    }
+
+    fn going(line: Option<&str>, versions: &[(u64, u64)]) -> Vec<GoingLine> {
+        vec![GoingLine { lance_branch: line.map(ToString::to_string), versions: versions.to_vec() }]
+    }
+
+    async fn removing(store: &Store) -> Vec<(String, bool)> {
+        let doc = read(store).await.unwrap().unwrap();
+        doc.removing.into_iter().map(|removing| (removing.operation_id, removing.begun)).collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_announced_is_not_kept_until_it_is_taken_back_forgotten_or_over() {
+        let root = Root::parse("shared-memory://retention-announced/g").unwrap();
+        let store = Stores::new(None).open(root).await.unwrap();
+        let late = i64::try_from(limits::ANNOUNCEMENT.as_micros()).unwrap() + 1;
+        assert!(keeps(&store, None, 3, 0).await.unwrap());
+        bump(&store, "A", 0, 0).await.unwrap();
+        announce(&store, "A", 0, going(Some("b"), &[(1, 2), (4, 4)])).await.unwrap();
+        assert!(!keeps(&store, Some("b"), 4, late - 1).await.unwrap());
+        assert_eq!(removing(&store).await, [("A".to_string(), false)]);
+        take_back(&store, "A").await.unwrap();
+        assert_eq!(removing(&store).await, []);
+        assert_eq!(begin(&store, "A").await.unwrap_err().reason(), Reason::TooMuchContention);
+        // Whoever meets one that is too old takes it back; what has begun stays.
+        announce(&store, "B", 0, going(None, &[(1, 9)])).await.unwrap();
+        announce(&store, "C", 0, going(None, &[(3, 3)])).await.unwrap();
+        begin(&store, "C").await.unwrap();
+        bump(&store, "D", 5, 5).await.unwrap();
+        assert!(!keeps(&store, None, 4, late).await.unwrap());
+        assert_eq!(removing(&store).await, [("C".to_string(), true)]);
+        assert_eq!(begin(&store, "B").await.unwrap_err().reason(), Reason::TooMuchContention);
+        assert!(!keeps(&store, None, 3, late).await.unwrap());
+        finish(&store, |line| line.versions == [(3, 3)]).await.unwrap();
+        assert_eq!(removing(&store).await, [("C".to_string(), true)]);
+        finish(&store, |_| false).await.unwrap();
+        assert_eq!(removing(&store).await, []);
+    }
+
+    #[tokio::test]
+    async fn the_cleanups_that_are_not_over_are_bounded() {
+        let root = Root::parse("shared-memory://retention-bounded/g").unwrap();
+        let store = Stores::new(None).open(root).await.unwrap();
+        bump(&store, "A", 0, 0).await.unwrap();
+        for n in 0..limits::MAX_REMOVALS {
+            announce(&store, &n.to_string(), 0, going(None, &[(1, 1)])).await.unwrap();
+        }
+        let refused = announce(&store, "one more", 0, Vec::new()).await.unwrap_err();
+        assert_eq!(refused.reason(), Reason::LimitExceeded);
+        let late = i64::try_from(limits::ANNOUNCEMENT.as_micros()).unwrap() + 1;
+        announce(&store, "one more", late, Vec::new()).await.unwrap();
+        assert_eq!(removing(&store).await, [("one more".to_string(), false)]);
     }
 }

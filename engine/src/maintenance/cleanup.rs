@@ -142,8 +142,8 @@ pub struct Reclaimed {
 /// # Errors
 /// With nothing removed: [`Reason::InvalidArgument`] for a policy that says nothing, [`Reason::RecoveryRequired`]
 /// naming an operation that is not decided, [`Reason::Drift`] naming a table, [`Reason::DataCorrupt`] naming a branch
-/// or tag that cannot be read, [`Reason::TooMuchContention`] if branches or tags keep being made; the store's. What
-/// fails later is in the report.
+/// or tag that cannot be read, [`Reason::TooMuchContention`] if branches or tags keep being made,
+/// [`Reason::LimitExceeded`] if too many cleanups are not over; the store's. What fails later is in the report.
 pub async fn cleanup(core: &Arc<Core>, options: &CleanupOptions, observer: &dyn Observer) -> Result<CleanupReport> {
     core.ensure_writable()?;
     let concurrency = options.concurrency.max(1);
@@ -155,23 +155,33 @@ pub async fn cleanup(core: &Arc<Core>, options: &CleanupOptions, observer: &dyn 
     if !options.confirm {
         return Ok(run::carry_out(core, first, concurrency, false, observer).await);
     }
-    let now = core.now();
+    let (operation, now) = (core.fresh_id(), core.now());
     let cutoff = now.saturating_sub(orphans::micros(limits::RETENTION_GRACE));
-    marker::bump(&core.store, &core.fresh_id(), now, cutoff).await?;
+    marker::bump(&core.store, &operation, now, cutoff).await?;
     // Reads that began before the marker moved have said by then what they hold.
     core.options.clock.sleep(limits::READ_LEASE_AFTER * 2).await;
     let mut earlier = first;
     for _ in 0..limits::MAX_CLEANUP_LOOKS {
         let plan = looker.plan_again(&earlier).await?;
-        if !look::refs_were_made(core, &plan.look).await? {
-            return Ok(run::carry_out(core, plan, concurrency, true, observer).await);
+        marker::announce(&core.store, &operation, core.now(), plan.going()).await?;
+        match look::is_overtaken(core, &plan).await {
+            Ok(false) => {
+                marker::begin(&core.store, &operation).await?;
+                return Ok(run::carry_out(core, plan, concurrency, true, observer).await);
+            }
+            Ok(true) => marker::take_back(&core.store, &operation).await?,
+            Err(e) => {
+                marker::take_back(&core.store, &operation).await?;
+                return Err(e);
+            }
         }
         earlier = plan;
     }
     Err(Error::new(
         Reason::TooMuchContention,
         format!(
-            "branches or tags were made during each of {} looks at the graph; nothing was removed, try again",
+            "branches, tags or reads of old states began during each of {} looks at the graph; nothing was removed, try \
+             again",
             limits::MAX_CLEANUP_LOOKS
         ),
     ))

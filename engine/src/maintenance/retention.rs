@@ -158,6 +158,8 @@ pub struct Input {
     pub orphan_grace: Duration,
     /// If set, only these states may go: what an earlier look found needed or did not find stays this time.
     pub only: Option<BTreeSet<State>>,
+    /// States that an earlier cleanup began to remove. They go whatever else is said, unless they end a line.
+    pub doomed: BTreeSet<State>,
 }
 
 /// What becomes of one live branch's commits.
@@ -191,7 +193,7 @@ pub struct Verdict {
 /// Decides about every state of the manifest.
 pub fn decide(input: &Input) -> Verdict {
     let lines: BTreeMap<Option<&str>, &Line> = input.lines.iter().map(|l| (l.lance_branch.as_deref(), l)).collect();
-    let mut stays = Stays { lines: &lines, states: BTreeMap::new() };
+    let mut stays = Stays { lines: &lines, doomed: &input.doomed, states: BTreeMap::new() };
     for branch in &input.branches {
         stays.add(State { lance_branch: branch.lance_branch.clone(), manifest_version: branch.head }, Why::Head);
         if let Some(origin) = &branch.forked_from {
@@ -228,12 +230,13 @@ fn named(input: &Input) -> BTreeSet<State> {
 
 struct Stays<'a> {
     lines: &'a BTreeMap<Option<&'a str>, &'a Line>,
+    doomed: &'a BTreeSet<State>,
     states: BTreeMap<State, Reasons>,
 }
 
 impl Stays<'_> {
     fn add(&mut self, state: State, why: Why) {
-        if self.exists(&state) {
+        if self.exists(&state) && !self.doomed.contains(&state) {
             self.states.entry(state).or_default().insert(why);
         }
     }

@@ -15,7 +15,7 @@ use crate::format::intent_json::IntentDoc;
 use crate::format::manifest_row::{ManifestRow, ObjectType};
 use crate::format::ref_json::RefDoc;
 use crate::format::{commit_row, paths};
-use crate::intent::readers;
+use crate::intent::{readers, retention as marker};
 use crate::limits;
 use crate::maintenance::retention::{self, Branch, Input, Line, Pin, Policy, State, Verdict};
 use crate::manifest::branches::{self, RefEntry};
@@ -114,13 +114,14 @@ impl<'a> Looker<'a> {
             policy: self.policy,
             pins: pins::pins(&tags, &branches, &heads, &known, &lines),
             branches,
-            lines,
             leases: leases.iter().map(|held| pin(held.lance_branch.clone(), held.manifest_version)).collect(),
             intents: intents.iter().flat_map(named_states).collect(),
             now,
             grace: limits::RETENTION_GRACE,
             orphan_grace: limits::ORPHAN_GRACE,
             only: self.only.clone(),
+            doomed: doomed(core, &lines).await?,
+            lines,
         };
         let verdict = retention::decide(&input);
         let mut held = Vec::new();
@@ -332,11 +333,19 @@ async fn lives(core: &Core, identity: &BranchIdentity) -> Result<bool> {
     Ok(now.is_some_and(|now| !now.doc.deleted && now.doc.branch_id == identity.branch_id))
 }
 
-/// Whether a branch lives now, or a tag stands, that the look did not see.
+/// Whether a branch lives now, or a tag stands, that the look did not see, or a read holds what goes. Asked once it is
+/// announced what goes.
 ///
 /// # Errors
-/// As [`documents`]; a tag that cannot be read.
-pub(super) async fn refs_were_made(core: &Core, look: &Look) -> Result<bool> {
+/// As [`documents`]; a tag or a lease that cannot be read.
+pub(super) async fn is_overtaken(core: &Core, plan: &Plan) -> Result<bool> {
+    let look = &plan.look;
+    // Before the documents: whoever makes a branch or a tag of an old state holds it until that stands.
+    let leased = leased(core, core.now()).await?;
+    let line_goes = |line: &Option<String>| line.as_ref().is_some_and(|line| plan.branches.contains(line));
+    if leased.iter().any(|state| look.verdict.goes.contains(state) || line_goes(&state.lance_branch)) {
+        return Ok(true);
+    }
     let open = look.views.iter().map(|view| view.snapshot.branch.branch_id.as_str());
     let seen: BTreeSet<&str> = open.chain(look.closed.iter().map(|e| e.doc.branch_id.as_str())).collect();
     let now = documents(core, limits::MAINTENANCE_CONCURRENCY).await?;
@@ -344,6 +353,18 @@ pub(super) async fn refs_were_made(core: &Core, look: &Look) -> Result<bool> {
         return Ok(true);
     }
     Ok(pins::all_tags(core).await?.iter().any(|tag| !look.tags.contains(&tag.doc.tag_id)))
+}
+
+/// What earlier cleanups began to remove and have not removed completely: it may be there in parts.
+async fn doomed(core: &Core, lines: &[Line]) -> Result<BTreeSet<State>> {
+    let removing = marker::read(&core.store).await?.map(|marker| marker.removing).unwrap_or_default();
+    let begun: Vec<_> = removing.into_iter().filter(|removing| removing.begun).collect();
+    let states = lines.iter().flat_map(|line| {
+        let state = |version: &u64| State { lance_branch: line.lance_branch.clone(), manifest_version: *version };
+        line.versions.keys().map(state)
+    });
+    let goes = |s: &State| begun.iter().any(|removing| removing.names(s.lance_branch.as_deref(), s.manifest_version));
+    Ok(states.filter(goes).collect())
 }
 
 /// The newest views of every branch that lives now, closed ones left out.

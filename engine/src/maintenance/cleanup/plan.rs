@@ -10,6 +10,7 @@ use super::orphans;
 use crate::error::{Error, Result};
 use crate::format::intent_json::IntentDoc;
 use crate::format::paths;
+use crate::format::retention_json::GoingLine;
 use crate::maintenance::retention::{self, Reasons, State, TableLine, TableVerdict, Why};
 use crate::manifest::Snapshot;
 use crate::store::lance::TableAt;
@@ -128,6 +129,23 @@ impl Plan {
         lines
     }
 
+    /// What goes of the manifest, as it is announced.
+    pub(super) fn going(&self) -> Vec<GoingLine> {
+        let whole = self.branches.iter().map(|line| GoingLine {
+            lance_branch: Some(line.clone()),
+            versions: vec![(0, u64::MAX)],
+        });
+        let lines = self.look.lines.iter().filter_map(|line| {
+            let goes = |version: &u64| {
+                let state = State { lance_branch: line.lance_branch.clone(), manifest_version: *version };
+                self.look.verdict.goes.contains(&state)
+            };
+            let versions = runs(line.versions.keys().copied(), goes);
+            (!versions.is_empty()).then(|| GoingLine { lance_branch: line.lance_branch.clone(), versions })
+        });
+        whole.chain(lines).collect()
+    }
+
     /// Leaves table states that turned out to be needed.
     pub(super) fn spare(&mut self, needed: &[TableAt]) {
         for at in needed {
@@ -142,6 +160,20 @@ impl Plan {
             }
         }
     }
+}
+
+/// Ranges that cover exactly those of the versions, in order, that go.
+fn runs(versions: impl Iterator<Item = u64>, goes: impl Fn(&u64) -> bool) -> Vec<(u64, u64)> {
+    let (mut runs, mut open): (Vec<(u64, u64)>, Option<(u64, u64)>) = (Vec::new(), None);
+    for version in versions {
+        if goes(&version) {
+            open = Some((open.map_or(version, |(first, _)| first), version));
+        } else {
+            runs.extend(open.take());
+        }
+    }
+    runs.extend(open);
+    runs
 }
 
 /// The lines of the manifest that somebody needs.
@@ -233,5 +265,19 @@ impl Dataset {
             lines.insert(line, retention::decide_table(&known));
         }
         Ok((lines, orphans))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs;
+
+    #[test]
+    fn runs_go_over_numbers_that_do_not_exist_and_never_over_one_that_stays() {
+        let cover = |versions: &[u64], stay: &[u64]| runs(versions.iter().copied(), |v| !stay.contains(v));
+        assert_eq!(cover(&[], &[]), []);
+        assert_eq!(cover(&[1, 2, 5, 6, 7], &[]), [(1, 7)]);
+        assert_eq!(cover(&[1, 2, 5, 6, 7], &[1, 5]), [(2, 2), (6, 7)]);
+        assert_eq!(cover(&[3, 4], &[3, 4]), []);
     }
 }

@@ -1,6 +1,6 @@
 //! Carrying a plan out, or finding out what it would free. What fails concerns only the table or the thing it fails on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -10,8 +10,9 @@ use super::plan::{self, Plan, Shown, TablePlan};
 use super::rows::Rows;
 use super::{BranchStats, CleanupReport, Reclaimed, guard, log, orphans};
 use crate::error::Result;
+use crate::format::retention_json::GoingLine;
 use crate::format::{paths, ref_json};
-use crate::intent::readers;
+use crate::intent::{readers, retention as marker};
 use crate::limits;
 use crate::maintenance::progress::{OWN_TABLES, Observer};
 use crate::maintenance::retention::{BranchVerdict, State};
@@ -56,6 +57,9 @@ pub(super) async fn carry_out(
     run.log(oldest).await;
     observer.table_done(paths::RECOVERIES);
     run.markers(&plan.look).await;
+    if really {
+        run.finish(&plan.look).await;
+    }
     if really && let Err(e) = readers::remove_expired(&core.store, core.now()).await {
         tracing::warn!(error = %e, "leases of readers that are over could not be removed");
     }
@@ -201,6 +205,29 @@ impl Run<'_> {
         match log::clean(self.core, self.really).await {
             Ok(removed) if removed == Removed::default() => {}
             done => self.rows.add(paths::RECOVERIES, done),
+        }
+    }
+
+    /// Drops announcements of what is gone completely. Those that stay keep nobody from anything but referring to
+    /// what they name, and another run drops them.
+    async fn finish(&self, look: &Look) {
+        let mut left: BTreeMap<Option<String>, Vec<u64>> = BTreeMap::new();
+        let announced = marker::read(&self.core.store).await.ok().flatten().map(|marker| marker.removing);
+        let lines = announced.into_iter().flatten().flat_map(|removing| removing.lines).map(|line| line.lance_branch);
+        let known = look.lines.iter().map(|line| line.lance_branch.clone());
+        for line in lines.chain(known).collect::<BTreeSet<_>>() {
+            match self.core.store.version_files(paths::MANIFEST, line.as_deref()).await {
+                Ok(files) => drop(left.insert(line, files.iter().map(|file| file.version).collect())),
+                Err(e) => tracing::warn!(error = %e, "versions of the manifest could not be listed"),
+            }
+        }
+        let is_left = |going: &GoingLine| {
+            left.get(&going.lance_branch).is_none_or(|there| {
+                going.versions.iter().any(|(first, last)| there.iter().any(|v| (*first..=*last).contains(v)))
+            })
+        };
+        if let Err(e) = marker::finish(&self.core.store, is_left).await {
+            tracing::warn!(error = %e, "an announcement of what was removed could not be dropped");
         }
     }
 

@@ -34,6 +34,7 @@ fn commit(text: &str, seconds: i64) -> Arc<CommitInfo> {
         manifest_version,
         lance_branch,
         merge: None,
+        imported: None,
     })
 }
 

@@ -22,6 +22,7 @@ fn known(text: &str) -> Known {
             manifest_version,
             lance_branch,
             merge: None,
+            imported: None,
         };
         (id.to_string(), Arc::new(commit))
     };

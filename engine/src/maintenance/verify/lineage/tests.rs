@@ -20,6 +20,7 @@ fn commit(id: &str, parent: Option<&str>, version: u64, line: Option<&str>) -> M
         manifest_version: version,
         lance_branch: line.map(Into::into),
         merge: None,
+        imported: None,
     };
     encode(&commit, &CommitExtras::default()).unwrap()
 }
