@@ -7,6 +7,7 @@ mod completion;
 mod export;
 mod get;
 mod graph;
+mod import;
 mod index;
 mod init;
 mod load;
@@ -22,7 +23,6 @@ mod search;
 mod snapshot;
 mod stats;
 mod tag;
-mod unavailable;
 mod upkeep;
 mod verify;
 mod version;
@@ -50,8 +50,10 @@ pub(crate) enum Command {
     Search(search::Search),
     /// Show what is near some nodes
     Neighbors(neighbors::Neighbors),
-    /// Write a whole version as JSONL that load reads
+    /// Write a whole version as JSONL that load reads, or a graph with its history
     Export(export::Export),
+    /// Make a graph in files of an archive that export wrote
+    Import(import::Import),
     /// Show how a version is stored
     Snapshot(snapshot::Snapshot),
     /// Make, look at, compare, merge and delete branches
@@ -60,7 +62,7 @@ pub(crate) enum Command {
     /// Look at history, follow it, take commits back
     #[command(subcommand)]
     Commit(commit::Commit),
-    /// Look at the schema
+    /// Look at the schema, plan and make changes of it
     #[command(subcommand)]
     Schema(schema::Schema),
     /// Make, look at and delete graphs
@@ -103,6 +105,7 @@ impl Command {
             Self::Search(command) => command.run(context).await,
             Self::Neighbors(command) => command.run(context).await,
             Self::Export(command) => command.run(context).await,
+            Self::Import(command) => command.run(context).await,
             Self::Snapshot(command) => command.run(context).await,
             Self::Branch(command) => command.run(context).await,
             Self::Commit(command) => command.run(context).await,

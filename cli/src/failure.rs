@@ -203,6 +203,7 @@ mod tests {
             (Reason::BranchProtected, Exit::Conflict),
             (Reason::TagProtected, Exit::Conflict),
             (Reason::MergeConflict, Exit::Conflict),
+            (Reason::SchemaRefused, Exit::Conflict),
             (Reason::HistoryGap, Exit::Conflict),
             (Reason::StoreUnavailable, Exit::Failed),
         ] {

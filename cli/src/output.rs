@@ -1,10 +1,12 @@
 //! The only place that writes to the terminal. Answers go to stdout and nothing else does; notes, questions,
 //! progress and errors go to stderr.
 
+pub(crate) mod archive;
 pub(crate) mod cleanup;
 pub(crate) mod colour;
 mod dag;
 pub(crate) mod diff;
+pub(crate) mod evolve;
 pub(crate) mod log;
 pub(crate) mod merge;
 pub(crate) mod note;

@@ -6,6 +6,12 @@ use omnigraph_engine::model::branch::MAIN;
 use crate::args::moment;
 use crate::failure::{Failure, Result};
 
+/// How the help of a command tells which versions it compares.
+pub(crate) const VERSIONS: &str = "FROM and TO name versions: a branch by its name, a commit as commit:ID, a tag as \
+                                   tag:NAME, a branch at a time as NAME@2013-01-31T09:30:00Z or NAME@2013-01-31. \
+                                   branch:NAME is a branch whatever its name looks like. One word alone is TO, and \
+                                   FROM is main.";
+
 /// Reads a word. A branch whose name looks like something else is written `branch:NAME`.
 ///
 /// # Errors

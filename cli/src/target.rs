@@ -3,12 +3,14 @@
 
 mod convert;
 mod embedded;
+mod evolve;
 mod history;
 mod reader;
 mod recovery;
 mod remote;
 mod upkeep;
 
+pub(crate) use evolve::{Evolved, Plan, SchemaDiff, Wish};
 pub(crate) use history::{Applied, Changes, Merged};
 pub(crate) use reader::{Reader, Rows, type_named};
 pub(crate) use recovery::Recovery;
@@ -18,12 +20,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use omnigraph_client::Client;
-use omnigraph_engine::data::{Compression, InputFormat};
+use omnigraph_engine::archive::ImportReport;
+use omnigraph_engine::data::{Compression, InputFormat, Source};
 use omnigraph_engine::maintenance::stats::GraphStats;
 use omnigraph_engine::model::{
     Actor, BranchInfo, Change, CommitInfo, LoadMode, ReadSelector, Receipt, Schema, TypeCounts, TypeRef, WriteOptions,
 };
-use omnigraph_engine::{Access, Graph, schema};
+use omnigraph_engine::{Access, Engine, EngineOptions, Graph, schema};
 
 use crate::address::Address;
 use crate::failure::{Failure, Result};
@@ -277,6 +280,12 @@ pub(crate) async fn create(address: &Address, source: &str, caller: &Caller) -> 
 /// Makes a graph in files and tells of its first commit.
 pub(crate) async fn create_in_files(root: &str, schema: Schema, caller: &Caller, message: &str) -> Result<Outcome> {
     Ok(Embedded::create(root, schema, caller, message).await?.1)
+}
+
+/// Makes a graph in files of an archive. Returns its root, too.
+pub(crate) async fn import_in_files(root: &str, source: Source, caller: &Caller) -> Result<(String, ImportReport)> {
+    let (graph, report) = Engine::new(EngineOptions::default()).import(root, source, &caller.actor()).await?;
+    Ok((graph.root().to_string(), report))
 }
 
 /// Deletes a graph for good.

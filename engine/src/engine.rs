@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use crate::archive::ImportReport;
+use crate::data::Source;
 use crate::error::{Error, Reason, Result};
 use crate::graph::{self, Graph};
 use crate::id;
@@ -55,6 +57,25 @@ impl Engine {
         let core = self.core(root, Access::ReadWrite).await?;
         let receipt = graph::create::create(&core, schema, actor, message).await?;
         Ok((Graph::new(self.register(core, Access::ReadWrite)), receipt))
+    }
+
+    /// Makes a graph at `root` of an archive that [`Graph::export_all`] wrote, with a commit for each of its points:
+    /// their actors and messages stay, their ids are new. The root must hold nothing; what was made is removed again
+    /// if the import fails, so that a graph stands there only if it is whole.
+    ///
+    /// # Errors
+    /// [`Reason::GraphExists`] or [`Reason::InvalidArgument`] for a root that is not empty; [`Reason::InvalidRecord`]
+    /// for a damaged archive, with the number of the line as `line`, and [`Reason::StorageStampTooNew`] for one of a
+    /// later format; the store's.
+    pub async fn import(&self, root: &str, source: Source, actor: &Actor) -> Result<(Graph, ImportReport)> {
+        let core = self.core(Root::parse(root)?, Access::ReadWrite).await?;
+        match graph::import::import(&core, source, actor).await {
+            Ok(report) => Ok((Graph::new(self.register(core, Access::ReadWrite)), report)),
+            Err(e) => {
+                self.inner.stores.renew();
+                Err(e)
+            }
+        }
     }
 
     /// Opens the graph at `root`. The format stamp is checked before anything else is read.

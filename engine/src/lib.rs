@@ -11,6 +11,7 @@
 //! It knows no network protocol, no authentication and no query language. It keeps no state beside the
 //! store that could not be derived again.
 
+pub mod archive;
 pub mod branch;
 pub mod clock;
 pub mod data;

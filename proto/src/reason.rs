@@ -68,6 +68,7 @@ impl ErrorReason {
             | R::TornInit
             | R::StoreLacksConditionalPut
             | R::MergeConflict
+            | R::SchemaRefused
             | R::ConfirmationRequired
             | R::ReadOnly => Code::FailedPrecondition,
             R::ExpectedVersionMismatch | R::ReadSetChanged | R::TooMuchContention => Code::Aborted,

@@ -11,6 +11,7 @@ use crate::commits::CommitRef;
 use crate::entity::{Entity, TypeRef};
 use crate::error::{Error, Result};
 use crate::selector::Selector;
+use crate::step::SchemaStep;
 
 /// What happened to an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -130,6 +131,8 @@ pub struct Changes {
     pub before: Option<CommitRef>,
     /// The version after.
     pub after: CommitRef,
+    /// How the schema changed. What went with a type or a property is not told entity by entity.
+    pub schema: Vec<SchemaStep>,
     /// The changes, nodes before edges, by type and id. Complete only if the stream ends without an error; dropping it
     /// stops the work.
     pub changes: BoxStream<'static, Result<EntityChange>>,
@@ -175,6 +178,7 @@ impl ChangesRead {
         Ok(Changes {
             before: header.before.map(|before| CommitRef::read(Some(before))).transpose()?,
             after: CommitRef::read(header.after)?,
+            schema: header.schema_changes.into_iter().map(SchemaStep::from).collect(),
             changes: changes.boxed(),
         })
     }

@@ -15,6 +15,7 @@ use crate::client::Graph;
 use crate::commits::Commit;
 use crate::error::{Error, Result};
 use crate::retry::{Resumption, RetryPolicy};
+use crate::step::SchemaStep;
 
 /// Changes of one commit that [`CommitFeed`] keeps in memory. A larger commit is for [`Watch::messages`].
 const MAX_BLOCK_CHANGES: usize = 100_000;
@@ -25,6 +26,8 @@ const MAX_BLOCK_CHANGES: usize = 100_000;
 pub enum FeedMessage {
     /// A commit begins.
     Begin(Box<Commit>),
+    /// How it changed the schema. What went with a type or a property is not told entity by entity.
+    Schema(Vec<SchemaStep>),
     /// Some of its changes, nodes before edges, by type and id.
     Changes(Vec<EntityChange>),
     /// The commit is complete.
@@ -46,6 +49,7 @@ impl FeedMessage {
             Some(Part::Changes(batch)) => {
                 Self::Changes(batch.changes.into_iter().map(EntityChange::read).collect::<Result<_>>()?)
             }
+            Some(Part::Schema(steps)) => Self::Schema(steps.changes.into_iter().map(SchemaStep::from).collect()),
             Some(Part::End(position)) => Self::End { cursor: position.cursor },
             Some(Part::Idle(position)) => Self::Idle { cursor: position.cursor },
             None => return Err(Error::malformed("a follower is told nothing")),
@@ -56,7 +60,7 @@ impl FeedMessage {
     pub fn cursor(&self) -> Option<&str> {
         match self {
             Self::End { cursor } | Self::Idle { cursor } => Some(cursor),
-            Self::Begin(_) | Self::Changes(_) => None,
+            Self::Begin(_) | Self::Schema(_) | Self::Changes(_) => None,
         }
     }
 }
@@ -66,6 +70,8 @@ impl FeedMessage {
 pub struct CommitBlock {
     /// The commit.
     pub commit: Commit,
+    /// How it changed the schema; empty if only commits were asked for.
+    pub schema: Vec<SchemaStep>,
     /// What it changed, as far as it was wanted; empty if only commits were asked for.
     pub changes: Vec<EntityChange>,
     /// Resumes after it: at any server, at any time, with the same filter and choice of changes.
@@ -266,7 +272,7 @@ impl Stream for Feed {
 /// Complete commits as they arrive, from [`Watch::commits`]. Ends after the first error.
 pub struct CommitFeed {
     feed: Feed,
-    block: Option<(Box<Commit>, Vec<EntityChange>)>,
+    block: Option<(Box<Commit>, Vec<SchemaStep>, Vec<EntityChange>)>,
     limit: usize,
     ended: bool,
 }
@@ -281,9 +287,13 @@ impl CommitFeed {
     fn take(&mut self, message: FeedMessage) -> Result<Option<CommitBlock>> {
         match message {
             // What there was of the commit before is told again.
-            FeedMessage::Begin(commit) => self.block = Some((commit, Vec::new())),
+            FeedMessage::Begin(commit) => self.block = Some((commit, Vec::new(), Vec::new())),
+            FeedMessage::Schema(steps) => {
+                let (_, schema, _) = self.block.as_mut().ok_or_else(|| Error::malformed(OUTSIDE))?;
+                schema.extend(steps);
+            }
             FeedMessage::Changes(more) => {
-                let (commit, changes) = self.block.as_mut().ok_or_else(|| Error::malformed(OUTSIDE))?;
+                let (commit, _, changes) = self.block.as_mut().ok_or_else(|| Error::malformed(OUTSIDE))?;
                 if changes.len() + more.len() > self.limit {
                     return Err(Error::too_large(format!(
                         "commit {} has more than {} wanted changes; read its messages one by one",
@@ -293,8 +303,8 @@ impl CommitFeed {
                 changes.extend(more);
             }
             FeedMessage::End { cursor } => {
-                let (commit, changes) = self.block.take().ok_or_else(|| Error::malformed(OUTSIDE))?;
-                return Ok(Some(CommitBlock { commit: *commit, changes, cursor }));
+                let (commit, schema, changes) = self.block.take().ok_or_else(|| Error::malformed(OUTSIDE))?;
+                return Ok(Some(CommitBlock { commit: *commit, schema, changes, cursor }));
             }
             FeedMessage::Idle { .. } => {}
         }

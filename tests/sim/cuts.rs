@@ -1,6 +1,9 @@
 //! Every mutating store call of every operation is a place to die. After each death another process must
 //! find a whole graph: nothing acknowledged lost, nothing half visible, and the next write succeeds.
 
+mod lineage;
+mod upkeep;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;

@@ -89,8 +89,19 @@ pub(crate) struct Tally {
     pub(crate) steps: u64,
 }
 
+/// What is run again and again.
+pub(crate) trait Play {
+    /// One run, checked.
+    async fn perform(&mut self, beginning: &[Choice]) -> Run;
+}
+
 /// Runs every order within the bounds, on as many threads as the machine has processors.
 pub(crate) fn explore(scenario: &Scenario, bounds: Bounds) -> Tally {
+    explore_each(|| Afresh { scenario, bounds })
+}
+
+/// As [`explore`], with a play of its own for each thread.
+pub(crate) fn explore_each<P: Play>(stage: impl Fn() -> P + Sync) -> Tally {
     let (runs, steps) = (AtomicU64::new(0), AtomicU64::new(0));
     let open = Mutex::new((vec![Vec::<Choice>::new()], 0_usize));
     let failed = AtomicBool::new(false);
@@ -99,6 +110,7 @@ pub(crate) fn explore(scenario: &Scenario, bounds: Bounds) -> Tally {
         for _ in 0..threads {
             scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                let mut play = stage();
                 while !failed.load(Ordering::SeqCst) {
                     let next = {
                         let mut open = open.lock().unwrap();
@@ -114,7 +126,7 @@ pub(crate) fn explore(scenario: &Scenario, bounds: Bounds) -> Tally {
                         continue;
                     };
                     let guard = FailOnPanic(&failed);
-                    let run = runtime.block_on(perform(scenario, bounds, &beginning));
+                    let run = runtime.block_on(play.perform(&beginning));
                     std::mem::forget(guard);
                     runs.fetch_add(1, Ordering::SeqCst);
                     steps.fetch_add(run.taken.len() as u64, Ordering::SeqCst);
@@ -142,30 +154,59 @@ impl Drop for FailOnPanic<'_> {
     }
 }
 
-struct Run {
-    taken: Vec<Choice>,
+/// What was chosen, and what could have been.
+pub(crate) struct Run {
+    pub(crate) taken: Vec<Choice>,
     offered: Vec<Vec<Choice>>,
 }
 
-/// One run, checked.
-async fn perform(scenario: &Scenario, bounds: Bounds, beginning: &[Choice]) -> Run {
-    let root = memory_root("sim");
-    let witness = prepare(scenario, &root).await;
-    let stage = Stage::new(scenario.roles.len());
+/// A scenario on a graph that is made for each run.
+struct Afresh<'a> {
+    scenario: &'a Scenario,
+    bounds: Bounds,
+}
+
+impl Play for Afresh<'_> {
+    async fn perform(&mut self, beginning: &[Choice]) -> Run {
+        let Self { scenario, bounds } = *self;
+        let root = memory_root("sim");
+        let witness = prepare(scenario, &root).await;
+        let stage = Stage::new(scenario.roles.len());
+        let cast = Cast { name: scenario.name, root: &root, roles: scenario.roles, bounds };
+        let (run, ending) = play(&stage, cast, beginning).await;
+        let story = || format!("{}, {bounds:?}, choices {:?}:\n{}", scenario.name, run.taken, stage.trace());
+        conclude(scenario, &root, &witness, ending).await.unwrap_or_else(|e| panic!("{e}\n{}", story()));
+        engine().remove(&root).await.unwrap();
+        run
+    }
+}
+
+/// Who plays, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Cast<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) root: &'a str,
+    pub(crate) roles: &'a [Role],
+    pub(crate) bounds: Bounds,
+}
+
+/// Plays once. The branches' lines are for the caller to read.
+pub(crate) async fn play(stage: &Stage, cast: Cast<'_>, beginning: &[Choice]) -> (Run, Ending) {
+    let Cast { name, root, roles, bounds } = cast;
     let mut actors = Vec::new();
-    for (i, role) in scenario.roles.iter().enumerate() {
-        let graph = stage.engine(i, 1_000 + i as u64, bounds.lease).open(&root, Access::ReadWrite).await.unwrap();
+    for (i, role) in roles.iter().enumerate() {
+        let graph = stage.engine(i, 1_000 + i as u64, bounds.lease).open(root, Access::ReadWrite).await.unwrap();
         let (stage, does) = (stage.clone(), role.does);
         actors.push(tokio::spawn(async move {
             let _leaving = stage.leaving(i);
             stage.admit(i);
             stage.step(i).await;
-            does(graph).await
+            stage.act(i, does(graph)).await
         }));
     }
-    let run = direct(&stage, bounds, beginning).await;
+    let run = direct(stage, bounds, beginning).await;
     let died = |i: usize| run.taken.iter().any(|c| c.is_death() && c.actor() == i);
-    let dead: Vec<bool> = (0..scenario.roles.len()).map(died).collect();
+    let dead: Vec<bool> = (0..roles.len()).map(died).collect();
     let mut outcomes = Vec::new();
     for (actor, dead) in actors.into_iter().zip(&dead) {
         if *dead {
@@ -173,14 +214,12 @@ async fn perform(scenario: &Scenario, bounds: Bounds, beginning: &[Choice]) -> R
             actor.abort();
             outcomes.push(Err(Error::internal("the process died")));
         } else {
-            outcomes.push(actor.await.unwrap_or_else(|e| panic!("{}: {e}\n{}", scenario.name, stage.trace())));
+            outcomes.push(
+                actor.await.unwrap_or_else(|e| panic!("{name}: {e}, choices {:?}\n{}", run.taken, stage.trace())),
+            );
         }
     }
-    let story = || format!("{}, {bounds:?}, choices {:?}:\n{}", scenario.name, run.taken, stage.trace());
-    let ending = Ending { outcomes, dead, contents: BTreeMap::new() };
-    conclude(scenario, &root, &witness, ending).await.unwrap_or_else(|e| panic!("{e}\n{}", story()));
-    engine().remove(&root).await.unwrap();
-    run
+    (run, Ending { outcomes, dead, contents: BTreeMap::new() })
 }
 
 async fn prepare(scenario: &Scenario, root: &str) -> Graph {
@@ -257,7 +296,8 @@ async fn conclude(
     whole(witness).await
 }
 
-async fn whole(graph: &Graph) -> std::result::Result<(), String> {
+/// Checks that everything holds and nothing is left open.
+pub(crate) async fn whole(graph: &Graph) -> std::result::Result<(), String> {
     let report = graph.verify().await.map_err(|e| format!("verify: {e}"))?;
     if !report.is_clean() || report.pending > 0 {
         return Err(format!("not whole: {report:#?}"));
@@ -266,7 +306,7 @@ async fn whole(graph: &Graph) -> std::result::Result<(), String> {
 }
 
 /// What must hold for every deed: acknowledged means there, once; refused means not there.
-fn judge(role: &Role, ending: &Ending, actor: usize) -> std::result::Result<(), String> {
+pub(crate) fn judge(role: &Role, ending: &Ending, actor: usize) -> std::result::Result<(), String> {
     let found = role.shows.map(|(branch, text)| ending.holds(branch, text));
     match (&ending.outcomes[actor], found) {
         (Ok(()), Some(1) | None) => Ok(()),

@@ -27,6 +27,9 @@ macro_rules! deed {
     }};
 }
 
+mod lineage;
+mod upkeep;
+
 fn rename(to: &str, expected_head: &str) -> (Vec<Change>, WriteOptions) {
     let set = BTreeMap::from([("name".to_string(), Value::String(to.to_string()))]);
     let target = Target::Ids(vec!["a".into()]);
@@ -205,6 +208,16 @@ fn sweep(bounds: Bounds, what: &str) {
         total.steps,
         begun.elapsed()
     ));
+}
+
+/// Whether a scenario is to be explored, see the header of the program.
+fn is_asked_for(name: &str) -> bool {
+    std::env::var("OMNIGRAPH_SIM_ONLY").map_or(true, |only| name.contains(&only))
+}
+
+/// Waits for one thing.
+fn alone<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
 /// How many switches away from an actor that could go on: the first number by default, more if

@@ -15,6 +15,8 @@ use omnigraph_engine::id::SeededIds;
 use omnigraph_engine::{Engine, EngineOptions};
 use tokio::sync::{Notify, oneshot};
 
+use crate::stock::{Place, Sandglass};
+
 /// Where the stage's time begins, microseconds since the epoch.
 const DAWN: i64 = 1_700_000_000_000_000;
 
@@ -46,6 +48,9 @@ impl Choice {
     }
 }
 
+/// Which calls wait to be chosen, by actor, verb and path.
+pub(crate) type Sight = fn(usize, &str, &str) -> bool;
+
 type Turn = BoxFuture<'static, ()>;
 
 #[derive(Debug)]
@@ -54,6 +59,8 @@ enum Wait {
     Deed(oneshot::Sender<()>),
     /// At a call that others could see.
     Call(oneshot::Sender<()>),
+    /// At a call that could see what others did.
+    Look(oneshot::Sender<()>),
     /// Until a time, since so many steps were made.
     Sleep { until: i64, since: u64, go: oneshot::Sender<()> },
 }
@@ -66,7 +73,7 @@ struct Actor {
 
 #[derive(Debug)]
 struct Scene {
-    now: i64,
+    clock: Arc<Sandglass>,
     steps: u64,
     actors: Vec<Actor>,
     trace: Vec<String>,
@@ -78,14 +85,41 @@ pub(crate) struct Stage {
     scene: Arc<Mutex<Scene>>,
     moved: Arc<Notify>,
     plans: Vec<Arc<FaultPlan>>,
+    sight: Sight,
+}
+
+tokio::task_local! {
+    /// Where the actor stands whose deed the task is.
+    static PLACE: (Stage, usize);
+}
+
+/// Waits to be chosen in the midst of a deed, as somebody does who takes his time.
+pub(crate) async fn pause() {
+    if let Ok((stage, actor)) = PLACE.try_with(Clone::clone) {
+        stage.step(actor).await;
+    }
 }
 
 impl Stage {
     pub(crate) fn new(actors: usize) -> Self {
         let plans = (0..actors).map(|_| FaultPlan::counting()).collect();
-        let actors = (0..actors).map(|_| Actor::default()).collect();
-        let scene = Scene { now: DAWN, steps: 0, actors, trace: Vec::new() };
-        Self { scene: Arc::new(Mutex::new(scene)), moved: Arc::default(), plans }
+        Self::with(plans, Sandglass::at(DAWN), changes)
+    }
+
+    /// A stage where it is as late as at a place, and `sight` tells which calls wait.
+    pub(crate) fn at(actors: usize, place: &Place, sight: Sight) -> Self {
+        let plan = || {
+            let plan = FaultPlan::counting();
+            plan.date(Arc::new(place.dates.clone()));
+            plan
+        };
+        Self::with((0..actors).map(|_| plan()).collect(), place.clock.clone(), sight)
+    }
+
+    fn with(plans: Vec<Arc<FaultPlan>>, clock: Arc<Sandglass>, sight: Sight) -> Self {
+        let actors = plans.iter().map(|_| Actor::default()).collect();
+        let scene = Scene { clock, steps: 0, actors, trace: Vec::new() };
+        Self { scene: Arc::new(Mutex::new(scene)), moved: Arc::default(), plans, sight }
     }
 
     fn scene(&self) -> MutexGuard<'_, Scene> {
@@ -110,6 +144,11 @@ impl Stage {
     /// The actor waits to be chosen before it does anything more.
     pub(crate) async fn step(&self, actor: usize) {
         self.wait(actor, "its next deed", |_, go| Wait::Deed(go)).await;
+    }
+
+    /// Does an actor's deed, which may [`pause`].
+    pub(crate) fn act<F: Future>(&self, actor: usize, deed: F) -> impl Future<Output = F::Output> + use<F> {
+        PLACE.scope((self.clone(), actor), deed)
     }
 
     /// Whether the actor was chosen to die.
@@ -166,7 +205,7 @@ impl Stage {
         let mut out = Vec::new();
         for (i, actor) in scene.actors.iter().enumerate().filter(|(_, a)| !a.done) {
             match actor.waits.first() {
-                Some(Wait::Call(_) | Wait::Deed(_)) => out.push(Choice::Go(i)),
+                Some(Wait::Call(_) | Wait::Look(_) | Wait::Deed(_)) => out.push(Choice::Go(i)),
                 Some(Wait::Sleep { since, .. }) if *since < scene.steps => out.push(Choice::Wake(i)),
                 _ => {}
             }
@@ -219,9 +258,10 @@ impl Stage {
                 scene.steps += 1;
                 go
             }
+            Wait::Look(go) => go,
             Wait::Sleep { until, since, go } => {
                 if since == scene.steps {
-                    scene.now = scene.now.max(until);
+                    scene.clock.reach(until);
                 }
                 go
             }
@@ -256,20 +296,26 @@ struct StageGate {
     actor: usize,
 }
 
-/// Whether the order of a call among those of others can matter: files with names that nobody else uses are
-/// written whenever their writer likes.
-fn is_shared(path: &str) -> bool {
+/// Changes whose order among those of others can matter: files with names that nobody else uses are written whenever
+/// their writer likes.
+pub(crate) fn changes(_: usize, verb: &str, path: &str) -> bool {
     // A scratch version has a random number, and a name that says so.
     let scratch = path.rsplit('/').next().is_some_and(|file| file.starts_with('d'));
-    path.contains("/_versions/") && !scratch || path.contains("/__recovery/") || path.contains("g/_refs/")
+    let shared = path.contains("/_versions/") && !scratch || path.contains("/__recovery/") || path.contains("g/_refs/");
+    shared && !is_look(verb)
 }
 
 impl Gate for StageGate {
     fn pass(&self, verb: &str, path: &str) -> BoxFuture<'static, ()> {
-        if is_look(verb) || !is_shared(path) || self.stage.plans[self.actor].fired() {
+        if !(self.stage.sight)(self.actor, verb, path) || self.stage.plans[self.actor].fired() {
             return futures::future::ready(()).boxed();
         }
-        self.stage.wait(self.actor, &format!("{verb} {path}"), |_, go| Wait::Call(go))
+        let looks = is_look(verb);
+        self.stage.wait(
+            self.actor,
+            &format!("{verb} {path}"),
+            |_, go| if looks { Wait::Look(go) } else { Wait::Call(go) },
+        )
     }
 }
 
@@ -281,7 +327,7 @@ struct StageClock {
 
 impl Clock for StageClock {
     fn now_micros(&self) -> i64 {
-        self.stage.scene().now
+        self.stage.scene().clock.now_micros()
     }
 
     /// Nothing happens in the background, which would depend on how fast the machine is.
@@ -295,7 +341,7 @@ impl Clock for StageClock {
         }
         let time = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX).max(1);
         self.stage.wait(self.actor, "a pause", |scene, go| Wait::Sleep {
-            until: scene.now.saturating_add(time),
+            until: scene.clock.now_micros().saturating_add(time),
             since: scene.steps,
             go,
         })

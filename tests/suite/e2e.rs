@@ -205,8 +205,7 @@ async fn tokens_are_checked_and_unbuilt_calls_say_so() {
     assert!(!format!("{error:?}").contains("s3cret"));
     let client = Client::builder(server.uri()).token("s3cret").connect().await.unwrap();
     let graph = social(&client).await;
-    let unbuilt =
-        graph.raw().graph().apply_schema(omnigraph_client::proto::ApplySchemaRequest::default()).await.unwrap_err();
+    let unbuilt = graph.raw().flight().do_action(arrow_flight::Action::new("x", "")).await.unwrap_err();
     assert_eq!(unbuilt.code(), tonic::Code::Unimplemented);
     server.shutdown().await.unwrap();
 }

@@ -535,3 +535,13 @@ async fn random_branches_and_merges_agree_with_a_model_in_memory() {
     }
     println!("{tally:?}");
 }
+
+/// A graph with a random history of so many steps, and the time it goes by.
+pub(crate) async fn grown(seed: u64, steps: usize) -> (Graph, Arc<Sand>) {
+    let mut run = Run::begin(fastrand::Rng::with_seed(seed)).await;
+    for _ in 0..steps {
+        run.step().await;
+    }
+    println!("seed {seed}, {steps} steps: {:?}", run.tally);
+    (run.graph, run.clock)
+}

@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and prints what it measured")]
 
+mod archive;
 mod basics;
 mod cleanup;
 mod clients;
+mod compat;
 mod contention;
 mod counts;
 mod disk;
 mod e2e;
+mod evolve;
 mod feed;
 mod histories;
 mod indexes;
@@ -28,4 +31,5 @@ mod stats;
 mod tags;
 mod types;
 mod wire;
+mod wire_schema;
 mod workflow;

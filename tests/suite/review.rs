@@ -201,6 +201,7 @@ async fn followers_are_bounded_leave_room_for_others_and_end_with_their_server()
                 told.push(std::mem::take(&mut open));
             }
             Part::Idle(_) => assert!(open.is_empty()),
+            Part::Schema(steps) => panic!("no schema changed: {steps:?}"),
         }
     }
     assert_eq!(told.len(), 2);

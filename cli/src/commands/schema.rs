@@ -1,31 +1,36 @@
 //! `schema`: its commands.
 
+mod apply;
+mod diff;
+mod plan;
 mod show;
+mod wish;
 
 use clap::Subcommand;
 
-use super::unavailable::Unavailable;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Look at the schema.
+/// Look at the schema and change it.
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
 pub(crate) enum Schema {
     /// Show the schema of a version
     Show(show::Show),
-    /// Show the steps to another schema (not available in this release)
-    Plan(Unavailable),
-    /// Change the schema (not available in this release)
-    Apply(Unavailable),
+    /// Show the steps to another schema, what they cost, and what stands against them
+    Plan(plan::Plan),
+    /// Give a branch another schema, as one commit
+    Apply(apply::Apply),
+    /// Show how the schemas of two versions differ
+    Diff(diff::Diff),
 }
 
 impl Schema {
     pub(crate) async fn run(self, context: &Context) -> Result<()> {
         match self {
             Self::Show(command) => command.run(context).await,
-            Self::Plan(command) => command.run("schema plan"),
-            Self::Apply(command) => command.run("schema apply"),
+            Self::Plan(command) => command.run(context).await,
+            Self::Apply(command) => command.run(context).await,
+            Self::Diff(command) => command.run(context).await,
         }
     }
 }

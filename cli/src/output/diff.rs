@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::colour::{Ink, Paint};
 use super::shape::{self, property_order, type_text};
 use super::table::{NULL, to_the_right, with_heads};
-use super::{Answer, answer};
+use super::{Answer, answer, evolve};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::literal::{shown, to_cell};
@@ -22,6 +22,12 @@ const VALUE: usize = 200;
 /// Answers with a difference: one change after the other, one a line as JSON.
 pub(crate) async fn write(context: &Context, mut changes: Changes, schema: &Schema) -> Result<()> {
     let (mut answer, paint) = (Answer::new(), Paint::stdout());
+    if !changes.schema.is_empty() {
+        match context.json {
+            true => answer.json(&json!({"schema": evolve::steps_json(&changes.schema, false)}))?,
+            false => answer.bytes(evolve::steps_text(&changes.schema, false, paint).as_bytes())?,
+        }
+    }
     while let Some(change) = changes.stream.try_next().await? {
         match context.json {
             true => answer.json(&json(&change, schema))?,
@@ -38,8 +44,16 @@ pub(crate) async fn write_stat(context: &Context, mut changes: Changes) -> Resul
         stat.add(&change);
     }
     let counts = stat.counts();
-    let json = || json!({"before": changes.before, "after": changes.after, "counts": shape::counts(&counts)});
-    answer(context, json, || counts_table(&counts))
+    let steps = &changes.schema;
+    let json = || {
+        json!({
+            "before": changes.before,
+            "after": changes.after,
+            "schema": evolve::steps_json(steps, false),
+            "counts": shape::counts(&counts),
+        })
+    };
+    answer(context, json, || format!("{}{}", evolve::steps_text(steps, false, Paint::stdout()), counts_table(&counts)))
 }
 
 /// How many entities of which type differ.

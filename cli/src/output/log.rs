@@ -133,6 +133,7 @@ mod tests {
             manifest_version: 1,
             lance_branch: None,
             merge: None,
+            imported: None,
         }
     }
 

@@ -39,11 +39,6 @@ impl Progress {
         self.bar.set_position(bytes);
     }
 
-    /// So many more bytes are done.
-    pub(crate) fn advance(&self, bytes: u64) {
-        self.bar.inc(bytes);
-    }
-
     /// Takes it off the screen.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();

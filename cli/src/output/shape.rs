@@ -69,6 +69,7 @@ pub(crate) fn commit(commit: &CommitInfo) -> Json {
         "manifest_version": commit.manifest_version,
         "counts": counts(&commit.counts),
         "merge": commit.merge.as_deref().map(merge::note_json),
+        "imported": commit.imported.as_deref().map(|from| json!({"id": from.id, "created_at": datetime(from.created_at)})),
     })
 }
 

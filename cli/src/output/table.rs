@@ -108,6 +108,9 @@ pub(crate) fn commit(commit: &CommitInfo) -> String {
         ("message", commit.message.clone()),
     ];
     all.extend(commit.merge.iter().flat_map(|note| note_facts(note)));
+    if let Some(from) = &commit.imported {
+        all.push(("imported from", format!("{} of {}", from.id, datetime(from.created_at))));
+    }
     let mut text = facts(&all);
     if !commit.counts.is_empty() {
         let mut table = with_heads(["type", "inserted", "updated", "deleted"]);

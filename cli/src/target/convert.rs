@@ -1,5 +1,6 @@
 //! The engine's types and the client's, one for the other. Pure; nothing is lost that a command shows.
 
+pub(super) mod evolve;
 pub(super) mod history;
 
 use std::collections::BTreeMap;
@@ -135,6 +136,7 @@ pub(super) fn commit_in(commit: client::Commit) -> CommitInfo {
         // Not in the contract, and not shown.
         lance_branch: None,
         merge: commit.merge.map(|note| Box::new(history::note_in(note))),
+        imported: None,
     }
 }
 

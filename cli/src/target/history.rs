@@ -6,7 +6,7 @@ mod remote;
 use futures::stream::BoxStream;
 use omnigraph_engine::model::{
     BranchInfo, DiffFilter, EntityChange, FeedMessage, MergeHow, MergeOutcome, MergePreview, MergeRequest,
-    ReadSelector, TagInfo, WatchRequest, WriteOptions,
+    ReadSelector, SchemaStep, TagInfo, WatchRequest, WriteOptions,
 };
 
 use super::{Outcome, Target, either};
@@ -40,6 +40,8 @@ pub(crate) struct Changes {
     pub(crate) before: Option<String>,
     /// The commit after.
     pub(crate) after: String,
+    /// How the schema changed.
+    pub(crate) schema: Vec<SchemaStep>,
     pub(crate) stream: BoxStream<'static, Result<EntityChange>>,
 }
 

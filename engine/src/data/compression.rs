@@ -21,7 +21,7 @@ type Peeked = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 ///
 /// # Errors
 /// [`crate::error::Reason::InvalidRecord`] if the first bytes cannot be read.
-pub(super) fn open(source: Source, compression: Compression) -> Result<Box<dyn Read + Send>> {
+pub(crate) fn open(source: Source, compression: Compression) -> Result<Box<dyn Read + Send>> {
     let reader: Box<dyn Read + Send> = match source {
         Source::Stream(reader) => reader,
         Source::File(file) => Box::new(file),

@@ -25,6 +25,7 @@ mod scalar;
 mod values;
 mod violations;
 
+pub(crate) use compression::open as uncompressed;
 pub use conform::{BatchDecoder, conform};
 pub use file::SharedFile;
 pub use json_out::write_rows;

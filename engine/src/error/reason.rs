@@ -55,6 +55,8 @@ pub enum Reason {
     KeyPropertyUpdate,
     /// The schema is wrong; every offender is listed.
     InvalidSchema,
+    /// The graph cannot take a change of schema; every step that stands against it is listed.
+    SchemaRefused,
     /// Records of the input are wrong; every offender is listed.
     InvalidRecord,
     /// A request field is malformed.
@@ -148,6 +150,7 @@ impl Reason {
         Self::RestrictedByEdges,
         Self::KeyPropertyUpdate,
         Self::InvalidSchema,
+        Self::SchemaRefused,
         Self::InvalidRecord,
         Self::InvalidArgument,
         Self::InvalidPredicate,
@@ -210,6 +213,7 @@ impl Reason {
             Self::RestrictedByEdges => "RESTRICTED_BY_EDGES",
             Self::KeyPropertyUpdate => "KEY_PROPERTY_UPDATE",
             Self::InvalidSchema => "INVALID_SCHEMA",
+            Self::SchemaRefused => "SCHEMA_REFUSED",
             Self::InvalidRecord => "INVALID_RECORD",
             Self::InvalidArgument => "INVALID_ARGUMENT",
             Self::InvalidPredicate => "INVALID_PREDICATE",
@@ -279,6 +283,7 @@ impl Reason {
             | Self::UnsupportedScheme => Kind::Invalid,
             Self::RestrictedByEdges
             | Self::HeadMoved
+            | Self::SchemaRefused
             | Self::Drift
             | Self::BranchClosed
             | Self::BranchProtected

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest_row::{ManifestRow, ObjectType};
 use crate::error::{Error, Reason, Result};
-use crate::model::{Actor, CommitInfo, MergeNote, MergeOutcome, Resolution, Side, TypeCounts, TypeRef};
+use crate::model::{Actor, CommitInfo, Imported, MergeNote, MergeOutcome, Resolution, Side, TypeCounts, TypeRef};
 
 /// The metadata of a `graph_commit` row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,11 +38,20 @@ struct CommitMetadata {
     protects: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     brought_in: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    imported: Option<ImportedDoc>,
+}
+
+/// The stored form of an [`Imported`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct ImportedDoc {
+    commit: String,
+    created_at: i64,
 }
 
 /// The stored form of a [`MergeNote`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct MergeDoc {
+pub(crate) struct MergeDoc {
     outcome: String,
     base: String,
     source: String,
@@ -63,7 +72,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl MergeDoc {
-    fn of(note: &MergeNote) -> Self {
+    pub(crate) fn of(note: &MergeNote) -> Self {
         let side = |s: Side| s.as_str().to_string();
         let resolution = |r: &Resolution| (r.type_ref.to_string(), r.id.clone(), r.property.clone(), side(r.take));
         Self {
@@ -77,7 +86,8 @@ impl MergeDoc {
         }
     }
 
-    fn note(self) -> Option<MergeNote> {
+    /// The note; `None` if the document is damaged.
+    pub(crate) fn note(self) -> Option<MergeNote> {
         let resolution = |(ty, id, property, side): (String, String, Option<String>, String)| {
             Some(Resolution { type_ref: TypeRef::parse(&ty)?, id, property, take: Side::parse(&side)? })
         };
@@ -129,6 +139,8 @@ pub fn encode(commit: &CommitInfo, extras: &CommitExtras) -> Result<ManifestRow>
         merge: commit.merge.as_deref().map(MergeDoc::of),
         protects: extras.protects.clone(),
         brought_in: extras.brought_in,
+        imported: (commit.imported.as_deref())
+            .map(|from| ImportedDoc { commit: from.id.clone(), created_at: from.created_at }),
     };
     let text =
         serde_json::to_string(&metadata).map_err(|e| Error::internal("a commit does not serialize").caused_by(e))?;
@@ -164,6 +176,7 @@ pub fn decode(row: &ManifestRow) -> Result<(CommitInfo, CommitExtras)> {
         manifest_version: m.manifest_version,
         lance_branch: m.lance_branch,
         merge: m.merge.map(|doc| doc.note().map(Box::new).ok_or_else(corrupt)).transpose()?,
+        imported: m.imported.map(|doc| Box::new(Imported { id: doc.commit, created_at: doc.created_at })),
     };
     let extras = CommitExtras {
         interfaces: m.interfaces,
@@ -215,6 +228,7 @@ mod tests {
             manifest_version: 7,
             lance_branch: Some("L".into()),
             merge: None,
+            imported: None,
         }
     }
 
@@ -247,6 +261,16 @@ mod tests {
         assert_eq!(decode(&row).unwrap(), (commit, extras));
         let wrong = ManifestRow { metadata: Some(text.replace("ours", "hours")), ..row };
         assert_eq!(decode(&wrong).unwrap_err().reason(), Reason::DataCorrupt);
+    }
+
+    #[test]
+    fn where_an_imported_commit_came_from_is_fixed_and_comes_back() {
+        let imported = Some(Box::new(Imported { id: "X".into(), created_at: 3 }));
+        let commit = CommitInfo { imported, ..sample() };
+        let row = encode(&commit, &CommitExtras::default()).unwrap();
+        let text = row.metadata.clone().unwrap();
+        assert!(text.ends_with(r#","imported":{"commit":"X","created_at":3}}"#), "{text}");
+        assert_eq!(decode(&row).unwrap().0, commit);
     }
 
     #[test]

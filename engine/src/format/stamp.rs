@@ -37,8 +37,9 @@ pub fn check(metadata: &HashMap<String, String>, root: &str) -> Result<u32> {
         std::cmp::Ordering::Less => Err(Error::new(
             Reason::StorageStampTooOld,
             format!(
-                "{root} has storage format {stamp}; this release reads only {CURRENT}. Export it with the \
-                 release that wrote it and load the export into a new graph"
+                "{root} has storage format {stamp}; this release reads only {CURRENT}. Write an archive with the \
+                 release that wrote the graph (`omnigraph export --all {root} --file graph.zst`) and make a new graph of \
+                 it with this one (`omnigraph import graph.zst NEW_ROOT`)"
             ),
         )
         .with("stamp", stamp)

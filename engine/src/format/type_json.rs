@@ -210,6 +210,19 @@ enum StoredValue {
     Vector(Vec<Decimal>),
 }
 
+/// The stable id in the declaration of a type.
+///
+/// # Errors
+/// [`Reason::DataCorrupt`] if there is none.
+pub fn id_of(json: &str) -> Result<String> {
+    #[derive(Deserialize)]
+    struct Id {
+        id: String,
+    }
+    const WHAT: &str = "type declaration";
+    serde_json::from_str::<Id>(json).map(|found| found.id).map_err(|_| corrupt(WHAT, "it names no id"))
+}
+
 /// `ty` as stored, ids included. Equal types give equal bytes.
 pub fn encode_type(ty: &EntityType) -> String {
     to_json(&StoredType {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::archive::Genesis;
 use crate::error::{Error, Reason, Result};
 use crate::format::commit_row::{self, CommitExtras};
 use crate::format::type_json;
@@ -19,8 +20,18 @@ use crate::txn::Core;
 /// # Errors
 /// [`Reason::GraphExists`], [`Reason::InvalidSchema`], [`Reason::StoreLacksConditionalPut`], [`Reason::InDoubt`] with the commit's id if the
 /// store did not say whether the creation landed, or the store's.
-pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message: &str) -> Result<Receipt> {
+pub async fn create(core: &Arc<Core>, schema: Schema, actor: &Actor, message: &str) -> Result<Receipt> {
+    begin(core, Genesis { schema, actor: actor.clone(), message: message.to_string(), imported: None }).await
+}
+
+/// As [`create`], with what else the first commit may say.
+///
+/// # Errors
+/// See there.
+pub async fn begin(core: &Arc<Core>, genesis: Genesis) -> Result<Receipt> {
+    let Genesis { mut schema, actor, message, imported } = genesis;
     schema::ensure_valid(&schema)?;
+    schema::evolve::strip(&mut schema);
     if message.len() > limits::MAX_MESSAGE_BYTES {
         return Err(Error::new(
             Reason::LimitExceeded,
@@ -34,15 +45,16 @@ pub async fn create(core: &Arc<Core>, mut schema: Schema, actor: &Actor, message
         id: id::fresh(core.options.ids.as_ref(), now),
         parents: Vec::new(),
         branch: crate::model::branch::MAIN.to_string(),
-        actor: actor.clone(),
+        actor,
         created_at: now,
-        message: message.to_string(),
+        message,
         request_id: String::new(),
         operation: "init".to_string(),
         counts: Vec::new(),
         manifest_version: 1,
         lance_branch: None,
         merge: None,
+        imported: imported.map(Box::new),
     };
     let mut rows = schema.types.iter().map(table_row).collect::<Result<Vec<_>>>()?;
     let interfaces = schema.interfaces.iter().map(type_json::encode_interface).collect();

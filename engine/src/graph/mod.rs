@@ -1,6 +1,7 @@
 //! The handle of one open graph. Holds no logic: every method names the module that does the work.
 
 pub mod create;
+pub mod import;
 pub mod open;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
+use crate::archive::{self, ArchiveOptions};
 use crate::branch;
 use crate::error::Result;
 use crate::format::recovery_row::RecoveryRow;
@@ -25,14 +27,15 @@ use crate::manifest::Snapshot;
 use crate::merge;
 use crate::model::{
     Actor, BranchInfo, Change, CommitInfo, DiffFilter, Entity, FeedMessage, IndexStatus, LoadMode, MergeHow,
-    MergePreview, MergeRequest, MergeResult, Predicate, ReadSelector, Receipt, TagInfo, TypeRef, WatchRequest,
-    WriteOptions,
+    MergePreview, MergeRequest, MergeResult, Predicate, ReadSelector, Receipt, SchemaApply, SchemaPlan, SchemaStep,
+    SchemaWish, TagInfo, TypeRef, WatchRequest, WriteOptions,
 };
 use crate::read;
 use crate::read::neighbors::{Neighborhood, NeighborsQuery};
 use crate::read::scan::{Rows, ScanPlan, ScanRequest};
 use crate::read::search::SearchRequest;
 use crate::recovery;
+use crate::schema;
 use crate::txn::Core;
 use crate::write;
 use crate::write::load::LoadSource;
@@ -351,6 +354,15 @@ impl Graph {
         read::export::export(self.core.clone(), snapshot.clone())
     }
 
+    /// Every branch and tag and every state that can still be read, as a stream that [`crate::Engine::import`] makes a
+    /// graph of. Memory is bounded but for the list of commits; time follows what commits changed, and the size of the
+    /// heads, which are read as a whole in the end to make sure that the changes lead to them. What is being read is
+    /// held against cleanups, unless the graph was opened for reading; what a cleanup removed before its turn is left
+    /// out, or ends the stream if something names it.
+    pub fn export_all(&self, options: ArchiveOptions) -> BoxStream<'static, Result<Bytes>> {
+        archive::write(self.core.clone(), options)
+    }
+
     /// Decides every interrupted operation whose holder is gone. Returns how many.
     ///
     /// # Errors
@@ -380,6 +392,42 @@ impl Graph {
     /// branch is not decided; the store's. What concerns one table is in the report.
     pub async fn repair(&self, branch: &str, options: RepairOptions) -> Result<RepairReport> {
         repair::repair(&self.core, branch, options, self.observer.as_ref()).await
+    }
+
+    /// The steps from the schema of a branch's head to a wanted one, what they cost, and what stands against them.
+    /// Reads the rows that new constraints concern; writes nothing and promises nothing.
+    ///
+    /// # Errors
+    /// [`crate::error::Reason::InvalidSchema`] naming every offender, [`crate::error::Reason::TypeNotFound`] or
+    /// [`crate::error::Reason::PropertyNotFound`] for a rename of what is not there,
+    /// [`crate::error::Reason::BranchNotFound`]; the store's.
+    pub async fn plan_schema(&self, branch: &str, wish: &SchemaWish) -> Result<SchemaPlan> {
+        schema::evolve::plan(&self.core, branch, wish).await
+    }
+
+    /// Gives a branch another schema, and changes its data accordingly, in one atomic commit. With `expected_head` a
+    /// plan is carried out exactly as it was seen. A schema that is the same already changes nothing. Returns the
+    /// steps taken; none for a replayed request.
+    ///
+    /// # Errors
+    /// With nothing changed: as [`Graph::plan_schema`]; [`crate::error::Reason::SchemaRefused`] with every step the
+    /// graph cannot take, [`crate::error::Reason::ConfirmationRequired`] for steps that lose data without consent;
+    /// see [`crate::txn`] for conflicts and store failures.
+    pub async fn apply_schema(
+        &self,
+        apply: &SchemaApply,
+        options: &WriteOptions,
+    ) -> Result<(Receipt, Vec<SchemaStep>)> {
+        schema::evolve::apply(&self.core, apply, options).await
+    }
+
+    /// How the schema of one state differs from that of another. Types and properties are known by their stable ids.
+    /// Reads no row, so costs are not told.
+    ///
+    /// # Errors
+    /// The selectors'; the store's.
+    pub async fn schema_changes(&self, before: &ReadSelector, after: &ReadSelector) -> Result<Vec<SchemaStep>> {
+        schema::evolve::between(&self.core, before, after).await
     }
 
     /// How far every index is that the schema of a snapshot asks for, by type.

@@ -1,7 +1,7 @@
 //! What differs between two states of a graph, entity by entity. Cost follows what was written since their histories
 //! parted, not what the tables hold.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -12,9 +12,12 @@ use crate::error::{Error, Reason, Result};
 use crate::intent::Held;
 use crate::manifest::Snapshot;
 use crate::manifest::snapshot::unknown_type;
-use crate::model::{DiffFilter, Entity, EntityChange, EntityKind, EntityType, ReadSelector, TypeRef, Value};
+use crate::model::{
+    DiffFilter, Entity, EntityChange, EntityKind, EntityType, ReadSelector, SchemaStep, TypeRef, Value,
+};
 use crate::read::delta::{self, Places, TypeDelta};
 use crate::read::{scan, snapshot};
+use crate::schema::evolve;
 use crate::txn::Core;
 
 /// A difference.
@@ -23,7 +26,10 @@ pub struct Diff {
     pub before: Option<Snapshot>,
     /// The state after.
     pub after: Snapshot,
-    /// The changes, ordered by kind, type and id. Both states are held until the stream is dropped.
+    /// How the schema changed. What went with a type or a property is not told entity by entity.
+    pub schema: Vec<SchemaStep>,
+    /// The changes, ordered by kind, type and id, as the schema after has the types. Both states are held until the
+    /// stream is dropped.
     pub changes: BoxStream<'static, Result<EntityChange>>,
 }
 
@@ -46,7 +52,8 @@ pub async fn between(
     let before = snapshot::resolve(core, before).await?;
     let after = snapshot::resolve(core, after).await?;
     let changes = of_snapshots(core, Some(&before), &after, filter).await?;
-    Ok(Diff { before: Some(before), after, changes })
+    let schema = evolve::changes(&before, &after)?;
+    Ok(Diff { before: Some(before), after, schema, changes })
 }
 
 /// See [`crate::Graph::changes_of`].
@@ -61,7 +68,8 @@ pub async fn of_commit(core: &Arc<Core>, commit: &str, filter: &DiffFilter) -> R
         None => None,
     };
     let changes = of_snapshots(core, before.as_ref(), &after, filter).await?;
-    Ok(Diff { before, after, changes })
+    let schema = before.as_ref().map_or(Ok(Vec::new()), |before| evolve::changes(before, &after))?;
+    Ok(Diff { before, after, schema, changes })
 }
 
 /// The changes from one fixed state, or from nothing, to another.
@@ -78,6 +86,8 @@ pub(crate) async fn of_snapshots(
     if let Some(unknown) = filter.types.iter().find(|type_ref| !declared(type_ref)) {
         return Err(unknown_type(&after.schema, unknown));
     }
+    let seen = before.map(|before| before.seen_as(&after.schema, &HashMap::new()));
+    let before = seen.as_ref();
     let Some(before) = before else {
         // A graph begins without an entity.
         return match after.pins().all(|pin| pin.rows == 0) {
@@ -88,7 +98,7 @@ pub(crate) async fn of_snapshots(
     let held = vec![scan::hold(core, before).await?, scan::hold(core, after).await?];
     let walk = Walk {
         core: core.clone(),
-        types: types_of(before, after).into_iter().filter(|t| filter.wants_type(t)).collect(),
+        types: types_of(after).into_iter().filter(|t| filter.wants_type(t)).collect(),
         before: before.clone(),
         after: after.clone(),
         filter: filter.clone(),
@@ -104,12 +114,10 @@ pub(crate) async fn of_snapshots(
     Ok(changes.boxed())
 }
 
-/// Every type that either state declares: nodes before edges, each by name.
-pub(crate) fn types_of(before: &Snapshot, after: &Snapshot) -> Vec<TypeRef> {
-    let all = before.schema.types.iter().chain(&after.schema.types).map(EntityType::type_ref);
-    let mut types: Vec<TypeRef> = all.collect();
+/// Every type that a state declares: nodes before edges, each by name.
+pub(crate) fn types_of(state: &Snapshot) -> Vec<TypeRef> {
+    let mut types: Vec<TypeRef> = state.schema.types.iter().map(EntityType::type_ref).collect();
     types.sort();
-    types.dedup();
     types
 }
 

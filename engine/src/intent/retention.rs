@@ -59,8 +59,7 @@ pub async fn keeps(store: &Store, lance_branch: Option<&str>, version: u64, now:
             return Ok(false);
         }
     }
-    let at =
-        TableAt { location: paths::MANIFEST.to_string(), branch: lance_branch.map(ToString::to_string), version };
+    let at = TableAt { location: paths::MANIFEST.to_string(), branch: lance_branch.map(ToString::to_string), version };
     Ok(store.open_table(&at).await?.is_some())
 }
 

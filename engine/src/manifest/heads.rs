@@ -78,7 +78,8 @@ impl Line {
         }
     }
 
-    fn known(&self) -> Option<View> {
+    /// The newest view known. Makes no request: there may be a newer one.
+    pub fn known(&self) -> Option<View> {
         self.view.read().ok().and_then(|v| v.clone())
     }
 

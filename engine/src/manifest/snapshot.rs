@@ -31,7 +31,7 @@ impl BranchIdentity {
 }
 
 /// Where a type's rows are. A type without a dataset has no rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TablePin {
     /// The type.
     pub type_ref: TypeRef,
@@ -43,6 +43,8 @@ pub struct TablePin {
     pub line: Option<String>,
     /// Whether this branch made the state itself. An inherited one is forked by the first write.
     pub owned: bool,
+    /// The declaration the rows were stored under, if the state is seen as another schema has the type.
+    pub stored: Option<Arc<EntityType>>,
 }
 
 /// See the module header. Immutable; a read holds one from start to end.
@@ -55,6 +57,8 @@ pub struct Snapshot {
     /// The declared types.
     pub schema: Arc<Schema>,
     pins: Arc<HashMap<TypeRef, TablePin>>,
+    // What types are called today that had another name then.
+    today: HashMap<TypeRef, TypeRef>,
     doc: SnapshotDoc,
 }
 
@@ -79,9 +83,9 @@ impl Snapshot {
             });
             let owned = table.line == branch.lance_branch;
             let line = table.line.clone();
-            pins.insert(type_ref.clone(), TablePin { type_ref, at, rows: table.rows, line, owned });
+            pins.insert(type_ref.clone(), TablePin { type_ref, at, rows: table.rows, line, owned, stored: None });
         }
-        Ok(Self { branch, version, schema, pins: Arc::new(pins), doc })
+        Ok(Self { branch, version, schema, pins: Arc::new(pins), today: HashMap::new(), doc })
     }
 
     /// Rebuilds the state from rows in publish order.
@@ -123,6 +127,55 @@ impl Snapshot {
         Self { branch, pins: Arc::new(pins), ..self.clone() }
     }
 
+    /// The same state as another schema has it. Types and properties are known by their stable ids; what the other
+    /// schema lacks is not seen, and what this state lacks is empty. Only [`crate::read::delta`] reads through it.
+    /// `moved` says where the rows of a type are, by its name in the other schema, if they are elsewhere, stored as
+    /// that schema has them.
+    #[must_use]
+    pub fn seen_as(&self, schema: &Arc<Schema>, moved: &HashMap<TypeRef, TableAt>) -> Self {
+        if Arc::ptr_eq(&self.schema, schema) && moved.is_empty() {
+            return self.clone();
+        }
+        let mut pins = HashMap::with_capacity(schema.types.len());
+        for ty in &schema.types {
+            let type_ref = ty.type_ref();
+            let Some(own) = self.twin(ty) else { continue };
+            let Some(pin) = self.pins.get(&own.type_ref()) else { continue };
+            let mut pin = TablePin { type_ref: type_ref.clone(), ..pin.clone() };
+            match moved.get(&type_ref) {
+                Some(at) => {
+                    pin.at = Some(at.clone());
+                    pin.owned = true;
+                }
+                None if own.properties != ty.properties => pin.stored = Some(Arc::new(own.clone())),
+                None => {}
+            }
+            pins.insert(type_ref, pin);
+        }
+        Self { schema: schema.clone(), pins: Arc::new(pins), ..self.clone() }
+    }
+
+    /// The same state, whose types can be asked for by the names that a later schema gives them, too.
+    #[must_use]
+    pub fn known_as(mut self, later: &Arc<Schema>) -> Self {
+        if Arc::ptr_eq(&self.schema, later) {
+            return self;
+        }
+        for ty in &later.types {
+            let own = self.schema.types.iter().find(|own| own.id == ty.id && own.name != ty.name);
+            if let Some(own) = own.filter(|_| self.schema.get(&ty.type_ref()).is_none()) {
+                self.today.insert(ty.type_ref(), own.type_ref());
+            }
+        }
+        self
+    }
+
+    /// What a type of another schema is here: the one of its id, or else the one of its name.
+    pub fn twin(&self, ty: &EntityType) -> Option<&EntityType> {
+        let by_id = self.schema.types.iter().find(|own| own.kind == ty.kind && own.id == ty.id);
+        by_id.or_else(|| self.schema.types.iter().find(|own| own.kind == ty.kind && own.name == ty.name))
+    }
+
     /// The newest commit.
     pub fn head(&self) -> &str {
         &self.doc.commit
@@ -157,7 +210,9 @@ impl Snapshot {
     /// # Errors
     /// [`Reason::TypeNotFound`] with the nearest name.
     pub fn ty(&self, type_ref: &TypeRef) -> Result<&EntityType> {
-        self.schema.get(type_ref).ok_or_else(|| unknown_type(&self.schema, type_ref))
+        let found = self.schema.get(type_ref);
+        let found = found.or_else(|| self.schema.get(self.today.get(type_ref)?));
+        found.ok_or_else(|| unknown_type(&self.schema, type_ref))
     }
 
     /// Every type's pin, in declaration order.
@@ -198,8 +253,19 @@ fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
         match row.object_type {
             ObjectType::Table => {
                 let decl = row.metadata.clone().ok_or_else(|| corrupt(row))?;
-                match doc.tables.iter_mut().find(|t| t.key == row.table_key) {
-                    Some(table) => table.decl = decl,
+                // Known by its id: its name may be another now.
+                let known = match row.object_id.split(':').nth(CHANGED) {
+                    Some(_) => position_of(&doc, &type_json::id_of(&decl)?),
+                    None => None,
+                };
+                if known.is_none() && doc.tables.iter().any(|t| t.key == row.table_key) {
+                    return Err(corrupt(row));
+                }
+                match known.and_then(|at| doc.tables.get_mut(at)) {
+                    Some(table) => {
+                        table.key.clone_from(&row.table_key);
+                        table.decl = decl;
+                    }
                     None => doc.tables.push(TableDoc {
                         key: row.table_key.clone(),
                         location: None,
@@ -242,6 +308,13 @@ fn apply(mut doc: SnapshotDoc, rows: &[ManifestRow]) -> Result<SnapshotDoc> {
     Ok(doc)
 }
 
+/// The part of a declaration's object id that only a changed one has.
+const CHANGED: usize = 2;
+
+fn position_of(doc: &SnapshotDoc, id: &str) -> Option<usize> {
+    doc.tables.iter().position(|t| type_json::id_of(&t.decl).is_ok_and(|other| other == id))
+}
+
 /// The metadata of a `table_version` row.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct VersionMetadata {
@@ -275,6 +348,28 @@ pub fn version_row(
         table_branch: at.branch.clone(),
         row_count: Some(rows),
     })
+}
+
+/// The row that declares a known type differently, by another name perhaps. `fresh` must be unique.
+///
+/// # Errors
+/// None in practice.
+pub fn changed_row(ty: &EntityType, fresh: &str) -> Result<ManifestRow> {
+    Ok(ManifestRow { object_id: format!("table:{}:{fresh}", ty.id), location: None, ..table_row(ty)? })
+}
+
+/// The row by which a type goes with what it shows. `fresh` must be unique.
+pub fn tombstone_row(pin: &TablePin, fresh: &str) -> ManifestRow {
+    ManifestRow {
+        object_id: format!("table_tombstone:{}:{fresh}", pin.type_ref),
+        object_type: ObjectType::TableTombstone,
+        location: pin.at.as_ref().map(|at| at.location.clone()),
+        metadata: None,
+        table_key: pin.type_ref.to_string(),
+        table_version: pin.at.as_ref().map(|at| at.version),
+        table_branch: pin.at.as_ref().and_then(|at| at.branch.clone()),
+        row_count: Some(pin.rows),
+    }
 }
 
 /// The row that registers a type.

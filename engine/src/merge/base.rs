@@ -1,5 +1,6 @@
 //! What both sides of a merge come from: one state, or several nearest common ones, which then have to agree.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::{Error, Reason, Result};
@@ -8,7 +9,7 @@ use crate::limits;
 use crate::manifest::Snapshot;
 use crate::manifest::ancestry::nearest_common;
 use crate::manifest::lineage::Lineage;
-use crate::model::{EntityType, ReadSelector};
+use crate::model::{EntityType, ReadSelector, Schema};
 use crate::read::{scan, snapshot};
 use crate::txn::Core;
 
@@ -129,6 +130,13 @@ impl Bases {
         let state = snapshot::resolve(core, &ReadSelector::Commit(commit.to_string())).await?;
         let held = scan::hold(core, &state).await?;
         Ok((state, held))
+    }
+
+    /// The same states as another schema has them.
+    #[must_use]
+    pub fn seen_as(mut self, schema: &Arc<Schema>) -> Self {
+        self.states = self.states.iter().map(|state| state.seen_as(schema, &HashMap::new())).collect();
+        self
     }
 
     /// One state that is open already.

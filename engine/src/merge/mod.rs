@@ -7,8 +7,10 @@
 mod base;
 mod check;
 mod decide;
+mod evolve;
 mod pick;
 mod plan;
+mod schema;
 mod settle;
 mod stage;
 
@@ -17,6 +19,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use self::base::{Bases, Tree};
+use self::evolve::Sides;
 use self::plan::{Input, Plan};
 use self::settle::Words;
 use crate::branch;
@@ -26,9 +29,9 @@ use crate::format::manifest_row::ManifestRow;
 use crate::history::log;
 use crate::intent::Held;
 use crate::limits;
+use crate::manifest::View;
 use crate::manifest::ancestry;
 use crate::manifest::heads::{Line, with_both};
-use crate::manifest::{Snapshot, View};
 use crate::model::branch::MAIN;
 use crate::model::commit::MERGE;
 use crate::model::{
@@ -103,11 +106,13 @@ pub async fn preview(core: &Arc<Core>, source: &str, target: &str, how: &MergeHo
     let Some((tree, outcome)) = source.relation(&line, &view).await? else {
         return Ok(MergePreview { summary: source.up_to_date(&view), conflicts: Vec::new() });
     };
-    let bases = Bases::open(core, tree).await?;
-    let plan = planned(core, &bases, &view.snapshot, &source.view.snapshot, how).await?;
+    let sides = Sides::join(core, Bases::open(core, tree).await?, &view, &source.view.snapshot).await?;
+    let plan = planned(core, &sides, how).await;
+    sides.dismiss(core).await;
+    let plan = plan?;
     let summary = MergeSummary {
         outcome,
-        base: bases.newest().to_string(),
+        base: sides.bases.newest().to_string(),
         source: source.view.snapshot.head().to_string(),
         target: view.snapshot.head().to_string(),
         counts: plan.counts(),
@@ -190,18 +195,32 @@ impl Source {
 }
 
 /// Decides and checks everything.
-async fn planned(
-    core: &Arc<Core>,
-    bases: &Bases,
-    target: &Snapshot,
-    source: &Snapshot,
-    how: &MergeHow,
-) -> Result<Plan> {
-    let words = Words::new(how, target)?;
-    let input = Input { core, bases, target, source, how };
+async fn planned(core: &Arc<Core>, sides: &Sides, how: &MergeHow) -> Result<Plan> {
+    let words = Words::new(how, &sides.target)?;
+    // What contradictory schemas would make of entities is not known.
+    if !sides.conflicts.is_empty() {
+        return Ok(Plan::against_all(sides.conflicts.clone()));
+    }
+    let input = Input { core, bases: &sides.bases, target: &sides.target, source: &sides.source, how };
     let mut plan = Plan::make(&input, &words).await?;
     check::check(&input, &mut plan, &words).await?;
+    sides.check(core, &mut plan).await?;
     Ok(plan)
+}
+
+/// Decides and checks everything, and stages it if nothing stands against it.
+async fn staged(core: &Arc<Core>, view: &View, sides: &mut Sides, how: &MergeHow) -> Result<(Plan, Prepared)> {
+    let done = async {
+        let plan = planned(core, sides, how).await?;
+        refuse(&plan.conflicts)?;
+        let prepared = stage::stage(core, sides, &plan).await?;
+        Ok((plan, prepared))
+    };
+    let done = done.await;
+    sides.dismiss(core).await;
+    let (plan, mut prepared) = done?;
+    sides.declare(core, view, &mut prepared)?;
+    Ok((plan, prepared))
 }
 
 struct Merge<'a> {
@@ -250,14 +269,12 @@ impl Action for Merge<'_> {
         let Some((tree, outcome)) = self.source.relation(&line, view).await? else {
             return Ok(None);
         };
-        let bases = Bases::open(core, tree).await?;
         let source = &self.source.view.snapshot;
-        let plan = planned(core, &bases, &view.snapshot, source, self.how).await?;
-        refuse(&plan.conflicts)?;
-        let mut prepared = stage::stage(core, view, source, &plan).await?;
+        let mut sides = Sides::join(core, Bases::open(core, tree).await?, view, source).await?;
+        let (plan, mut prepared) = staged(core, view, &mut sides, self.how).await?;
         let note = MergeNote {
             outcome,
-            base: bases.newest().to_string(),
+            base: sides.bases.newest().to_string(),
             source: source.head().to_string(),
             source_branch: source.branch.name.clone(),
             strategy: self.how.strategy,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::base::Bases;
+use super::evolve::Sides;
 use super::settle::Words;
-use super::{planned, refuse, result_of, stage};
+use super::{result_of, staged};
 use crate::error::{Error, Reason, Result};
 use crate::history::log;
 use crate::intent::Held;
@@ -129,16 +130,14 @@ impl Action for Pick<'_> {
     async fn prepare(&mut self, core: &Arc<Core>, view: &View) -> Result<Option<Prepared>> {
         let _held = core.readers.hold(&view.snapshot);
         let base = self.base.clone().unwrap_or_else(|| view.snapshot.as_ref().clone());
-        let bases = Bases::single(base);
-        let plan = planned(core, &bases, &view.snapshot, &self.source, self.how).await?;
-        refuse(&plan.conflicts)?;
-        let mut prepared = stage::stage(core, view, &self.source, &plan).await?;
-        if prepared.effects.is_empty() && prepared.pins.is_empty() {
+        let mut sides = Sides::join(core, Bases::single(base), view, &self.source).await?;
+        let (plan, mut prepared) = staged(core, view, &mut sides, self.how).await?;
+        if prepared.effects.is_empty() && prepared.pins.is_empty() && prepared.declarations.is_empty() {
             return Ok(None);
         }
         let note = MergeNote {
             outcome: MergeOutcome::Merged,
-            base: bases.newest().to_string(),
+            base: sides.bases.newest().to_string(),
             source: self.id.clone(),
             source_branch: String::new(),
             strategy: self.how.strategy,

@@ -104,7 +104,7 @@ impl Plan {
     /// [`Reason::LimitExceeded`] for too many changes or conflicts; the store's.
     pub async fn make(input: &Input<'_>, words: &Words) -> Result<Self> {
         let mut plan = Self::default();
-        for type_ref in types_of(input.target, input.source) {
+        for type_ref in types_of(input.target) {
             let Some(deltas) = Deltas::find(input, &type_ref).await? else {
                 continue;
             };
@@ -112,6 +112,11 @@ impl Plan {
             plan.types.insert(type_ref, type_plan);
         }
         Ok(plan)
+    }
+
+    /// A plan that nothing comes of.
+    pub fn against_all(conflicts: Vec<Conflict>) -> Self {
+        Self { conflicts, ..Self::default() }
     }
 
     async fn decide_type(

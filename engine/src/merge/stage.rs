@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
 use super::decide::Act;
+use super::evolve::Sides;
 use super::plan::{Plan, Planned, TypePlan};
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::manifest::{Snapshot, View};
+use crate::manifest::Snapshot;
 use crate::model::{Entity, TypeCounts, TypeRef};
 use crate::read::delta::chunk_of;
 use crate::txn::{Core, Effect, PinMove, Prepared};
@@ -18,11 +19,11 @@ use crate::write::apply::Applier;
 ///
 /// # Errors
 /// The store's.
-pub(super) async fn stage(core: &Core, view: &View, source: &Snapshot, plan: &Plan) -> Result<Prepared> {
+pub(super) async fn stage(core: &Core, sides: &Sides, plan: &Plan) -> Result<Prepared> {
     let mut prepared = Prepared { reads: plan.reads.iter().cloned().collect(), ..Prepared::default() };
     let mut rows = Vec::new();
     for (type_ref, of_type) in plan.types.iter().filter(|(_, t)| t.entities.values().any(Planned::is_change)) {
-        match whole(view, source, type_ref, of_type)? {
+        match whole(&sides.target, &sides.source, type_ref, of_type)? {
             Some((pin, counts)) => {
                 prepared.pins.push(pin);
                 prepared.counts.push(counts);
@@ -31,7 +32,7 @@ pub(super) async fn stage(core: &Core, view: &View, source: &Snapshot, plan: &Pl
         }
     }
     // Boxed one by one: a closure would have to be good for any lifetime.
-    let work: Vec<_> = rows.into_iter().map(|of_type| apply(core, view, of_type).boxed()).collect();
+    let work: Vec<_> = rows.into_iter().map(|of_type| apply(core, sides, of_type).boxed()).collect();
     let staged: Vec<(Effect, TypeCounts)> =
         futures::stream::iter(work).buffered(limits::STAGE_PARALLELISM).try_collect().await?;
     for (effect, counts) in staged {
@@ -44,13 +45,15 @@ pub(super) async fn stage(core: &Core, view: &View, source: &Snapshot, plan: &Pl
 
 /// Where the target has no table yet and takes everything, it shows the source's: no row is copied.
 fn whole(
-    view: &View,
+    target: &Snapshot,
     source: &Snapshot,
     type_ref: &TypeRef,
     of_type: &TypePlan,
 ) -> Result<Option<(PinMove, TypeCounts)>> {
     let from = source.pin(type_ref)?;
-    let (None, Some(at)) = (&view.snapshot.pin(type_ref)?.at, &from.at) else {
+    let at_target = target.pin(type_ref).ok().and_then(|pin| pin.at.as_ref());
+    // Rows that were stored under another declaration are written anew.
+    let (None, Some(at), None) = (at_target, &from.at, &from.stored) else {
         return Ok(None);
     };
     let taken = of_type.entities.values().filter(|p| p.act == Act::TakeSource).count() as u64;
@@ -66,9 +69,12 @@ fn whole(
     Ok(Some((pin, TypeCounts { type_ref: type_ref.clone(), inserted: taken, updated: 0, deleted: 0 })))
 }
 
-async fn apply(core: &Core, view: &View, of_type: &TypePlan) -> Result<(Effect, TypeCounts)> {
+async fn apply(core: &Core, sides: &Sides, of_type: &TypePlan) -> Result<(Effect, TypeCounts)> {
     let ty = &of_type.target.ty;
-    let mut applier = Applier::open(core, view, ty).await?;
+    let mut applier = match sides.table_of(&ty.type_ref()) {
+        Some(shadow) => Applier::over(ty, shadow.clone()),
+        None => Applier::open(core, &sides.target, ty).await?,
+    };
     let changes: Vec<(&String, &Planned)> = of_type.entities.iter().filter(|(_, p)| p.is_change()).collect();
     for chunk in changes.chunks(chunk_of(ty)) {
         let unread = chunk.iter().filter(|(_, p)| p.act == Act::TakeSource && p.image.is_none());

@@ -93,6 +93,17 @@ pub struct CommitInfo {
     pub lance_branch: Option<String>,
     /// What a merge, a revert or a cherry-pick remembers.
     pub merge: Option<Box<MergeNote>>,
+    /// The commit of another graph that it stands for, if it came here with an import.
+    pub imported: Option<Box<Imported>>,
+}
+
+/// A commit of the graph from which an archive was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// Its id there.
+    pub id: String,
+    /// When it was made there, microseconds since the epoch.
+    pub created_at: i64,
 }
 
 impl CommitInfo {

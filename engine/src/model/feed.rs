@@ -2,6 +2,7 @@
 
 use super::commit::CommitInfo;
 use super::diff::{DiffFilter, EntityChange};
+use super::evolve::SchemaStep;
 
 /// Where following a branch starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,9 @@ pub struct WatchRequest {
 pub enum FeedMessage {
     /// A commit begins.
     Begin(Box<CommitInfo>),
+    /// How it changed the schema. What went with a type or a property is not told entity by entity. Comes before the
+    /// changes, and only if there is anything to tell and changes are wanted.
+    Schema(Vec<SchemaStep>),
     /// Some of its changes, ordered by kind, type and id.
     Changes(Vec<EntityChange>),
     /// The commit is complete. The cursor resumes after it.

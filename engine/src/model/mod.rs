@@ -7,6 +7,7 @@ pub mod change;
 pub mod commit;
 pub mod diff;
 pub mod entity;
+pub mod evolve;
 pub mod feed;
 pub mod index;
 pub mod key;
@@ -20,9 +21,12 @@ pub mod value;
 
 pub use branch::BranchInfo;
 pub use change::{Change, EdgePolicy, EntityWrite, LoadMode, Target, WriteOptions};
-pub use commit::{Actor, CommitInfo, Receipt, StepResult, TypeCounts};
+pub use commit::{Actor, CommitInfo, Imported, Receipt, StepResult, TypeCounts};
 pub use diff::{ChangeKind, DiffFilter, EntityChange};
 pub use entity::{Entity, EntityKind, TypeRef};
+pub use evolve::{
+    Refusal, RefusalCode, Rename, SchemaApply, SchemaPlan, SchemaStep, SchemaWish, StepAction, StepWork, Subject,
+};
 pub use feed::{FeedMessage, WatchRequest, WatchStart};
 pub use index::{IndexDecl, IndexKind, IndexMethod, IndexStatus, Metric, WantedIndex};
 pub use merge::{

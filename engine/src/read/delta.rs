@@ -1,13 +1,14 @@
 //! Which entities of one type may differ between two states, and their images, without reading what is the same.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use futures::TryStreamExt;
 
-use super::get;
+use super::{get, lens};
 use crate::error::{Error, Reason, Result};
 use crate::format::arrow::ID;
 use crate::limits;
@@ -30,8 +31,10 @@ pub(crate) struct Places {
 /// One side of a difference: a type and where its rows are.
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
-    /// The declaration.
+    /// The declaration that its entities are shown by.
     pub ty: EntityType,
+    /// The declaration they are stored under, if it is another one.
+    pub stored: Option<Arc<EntityType>>,
     /// The table; `None` while the type has no dataset.
     pub table: Option<Table>,
 }
@@ -62,7 +65,7 @@ pub(crate) async fn of_type(
         return Ok(None);
     }
     let (left, right) = (side(core, left, right, type_ref).await?, side(core, right, left, type_ref).await?);
-    let entries = entries(left.table.as_ref(), right.table.as_ref()).await?;
+    let entries = entries(&left, &right).await?;
     Ok(Some(TypeDelta { left, right, entries }))
 }
 
@@ -80,16 +83,23 @@ pub(crate) async fn side(core: &Core, state: &Snapshot, other: &Snapshot, type_r
         Some(at) => Some(core.table(at).await?),
         None => None,
     };
-    Ok(Side { ty, table })
+    let stored = state.pin(type_ref).ok().and_then(|pin| pin.stored.clone());
+    Ok(Side { ty, stored, table })
 }
 
-async fn entries(left: Option<&Table>, right: Option<&Table>) -> Result<BTreeMap<String, Places>> {
+async fn entries(of: &Side, and: &Side) -> Result<BTreeMap<String, Places>> {
+    let (left, right) = (of.table.as_ref(), and.table.as_ref());
     let mut entries = BTreeMap::new();
     let everything =
         |table: &Table| SomeRows { fragments: table.fragments().iter().map(|f| f.id).collect(), addresses: Vec::new() };
     let (of_left, of_right) = match (left, right) {
         (Some(a), Some(b)) => {
             let shared = a.shared_with(&a.forks().await?, b, &b.forks().await?);
+            // No row says that a column it had is gone.
+            let shared = shared.filter(|shared| {
+                !(a.version() == *shared && of.shows_more_than(and)
+                    || b.version() == *shared && and.shows_more_than(of))
+            });
             let delta = a.delta(b, shared).await?;
             (delta.left, delta.right)
         }
@@ -157,6 +167,14 @@ async fn ids(table: &Table, rows: SomeRows, mut each: impl FnMut(&str, u64) -> R
 }
 
 impl Side {
+    /// Whether it stores a property that is shown and that another side does not store.
+    fn shows_more_than(&self, other: &Self) -> bool {
+        let stored = |side: &Self, name: &str, id: u32| {
+            side.stored.as_deref().is_none_or(|stored| lens::property(stored, &side.ty, id, name).is_some())
+        };
+        self.ty.properties.iter().any(|p| stored(self, &p.name, p.id) && !stored(other, &p.name, p.id))
+    }
+
     /// The entities at these addresses, by id.
     ///
     /// # Errors
@@ -164,8 +182,13 @@ impl Side {
     pub async fn read(&self, addresses: Vec<u64>) -> Result<HashMap<String, Entity>> {
         match &self.table {
             Some(table) if !addresses.is_empty() => {
-                let found = get::fetch(&self.ty, table, addresses).await?;
-                Ok(found.into_iter().map(|entity| (entity.id.clone(), entity)).collect())
+                let stored = self.stored.as_deref();
+                let found = get::fetch(stored.unwrap_or(&self.ty), table, addresses).await?;
+                let shown = |entity: Entity| match stored {
+                    Some(stored) => lens::shown(entity, stored, &self.ty),
+                    None => entity,
+                };
+                Ok(found.into_iter().map(|entity| (entity.id.clone(), shown(entity))).collect())
             }
             _ => Ok(HashMap::new()),
         }

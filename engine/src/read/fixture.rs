@@ -164,6 +164,7 @@ impl Fixture {
             manifest_version: view.snapshot.version + 1,
             lance_branch: None,
             merge: None,
+            imported: None,
         };
         let mut rows: Vec<_> =
             pins.iter().map(|(t, at, rows)| version_row(t, at, *rows, &commit.id, None).unwrap()).collect();

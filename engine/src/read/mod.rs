@@ -4,6 +4,7 @@ mod batch;
 pub(crate) mod delta;
 pub mod export;
 pub mod get;
+mod lens;
 pub mod neighbors;
 pub mod scan;
 pub mod search;

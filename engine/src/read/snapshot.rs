@@ -15,7 +15,13 @@ use crate::txn::Core;
 /// # Errors
 /// The branch, commit or tag does not exist or is not retained; the store's.
 pub async fn resolve(core: &Arc<Core>, selector: &ReadSelector) -> Result<Snapshot> {
-    resolve_view(core, selector).await.map(|v| v.snapshot.as_ref().clone())
+    let state = resolve_view(core, selector).await?.snapshot.as_ref().clone();
+    let head = core.heads.warm(&state.branch.name).and_then(|line| line.known());
+    Ok(match head {
+        // Whoever asks for an older state may know its types by the names they have now.
+        Some(head) => state.known_as(&head.snapshot.schema),
+        None => state,
+    })
 }
 
 /// As [`resolve`], with the manifest version behind it.

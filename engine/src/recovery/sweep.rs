@@ -238,6 +238,7 @@ pub(super) fn undo_row(core: &Core, intent: &IntentDoc, view: &View) -> Result<M
         manifest_version: intent.base.manifest_version + 1,
         lance_branch: intent.branch.lance_branch.clone(),
         merge: None,
+        imported: None,
     };
     commit_row::encode(&commit, &CommitExtras::default())
 }

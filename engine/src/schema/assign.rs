@@ -1,20 +1,23 @@
 //! Gives types and properties the ids that outlive their names. It never changes an id that is set.
 
-use crate::model::Schema;
+use crate::model::{EntityType, Schema};
 
 /// Fills what has no id yet: a type's id with what `fresh` returns, a property's with the next number
 /// of its type, from 1 in declaration order. Ids that are set stay. Properties of interfaces have no
 /// life of their own and keep 0.
 pub fn assign_ids(schema: &mut Schema, fresh: &mut dyn FnMut() -> String) {
-    for ty in &mut schema.types {
-        if ty.id.is_empty() {
-            ty.id = fresh();
-        }
-        let mut last = ty.properties.iter().map(|p| p.id).max().unwrap_or(0);
-        for property in ty.properties.iter_mut().filter(|p| p.id == 0) {
-            last += 1;
-            property.id = last;
-        }
+    schema.types.iter_mut().for_each(|ty| assign_type(ty, fresh));
+}
+
+/// As [`assign_ids`], for one type that is new.
+pub fn assign_type(ty: &mut EntityType, fresh: &mut dyn FnMut() -> String) {
+    if ty.id.is_empty() {
+        ty.id = fresh();
+    }
+    let mut last = ty.properties.iter().map(|p| p.id).max().unwrap_or(0);
+    for property in ty.properties.iter_mut().filter(|p| p.id == 0) {
+        last += 1;
+        property.id = last;
     }
 }
 

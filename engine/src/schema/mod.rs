@@ -9,6 +9,8 @@
 
 mod assign;
 mod check;
+pub mod default;
+pub mod evolve;
 mod lex;
 mod literal;
 mod parse;
@@ -18,10 +20,10 @@ mod problem;
 #[cfg(test)]
 mod sample;
 
-pub use assign::assign_ids;
+pub use assign::{assign_ids, assign_type};
 pub use check::{check, ensure_valid};
 pub use parse::parse;
-pub use print::print;
+pub use print::{print, type_text as property_type_text};
 
 #[cfg(doc)]
 use crate::model::Schema;

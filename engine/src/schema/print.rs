@@ -35,7 +35,7 @@ fn separate(out: &mut String) {
 }
 
 /// A property's type as written, question mark included.
-pub(super) fn type_text(property: &Property) -> String {
+pub fn type_text(property: &Property) -> String {
     let ty = match &property.ty {
         PropertyType::Scalar(scalar) => scalar_text(*scalar).to_string(),
         PropertyType::List(scalar) => format!("[{}]", scalar_text(*scalar)),

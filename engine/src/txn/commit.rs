@@ -202,7 +202,8 @@ fn changed_table(prepared_on: &View, parent: &View, prepared: &Prepared) -> Opti
     for type_ref in touched {
         let before = prepared_on.snapshot.pin(type_ref).ok();
         let after = parent.snapshot.pin(type_ref).ok();
-        if before.map(|p| &p.at) != after.map(|p| &p.at) || before.is_none() {
+        // A type that neither declares comes with the work itself.
+        if before.map(|p| &p.at) != after.map(|p| &p.at) || before.is_some() != after.is_some() {
             return Some(type_ref.to_string());
         }
     }

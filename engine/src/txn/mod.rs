@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::format::commit_row::CommitExtras;
 use crate::format::manifest_row::ManifestRow;
 use crate::manifest::View;
-use crate::model::{Actor, MergeNote, TypeCounts, TypeRef};
+use crate::model::{Actor, Imported, MergeNote, TypeCounts, TypeRef};
 use crate::store::lance::stage::Staged;
 use crate::store::lance::{Table, TableAt};
 
@@ -84,12 +84,17 @@ pub struct Prepared {
     pub counts: Vec<TypeCounts>,
     /// Rows to publish beside the table versions and the commit.
     pub rows: Vec<ManifestRow>,
+    /// Declarations of types that change. They take effect behind the versions of tables that were declared before, so
+    /// effects name those by their names before, and ahead of `pins`, which name all by their names after.
+    pub declarations: Vec<ManifestRow>,
     /// What the commit's row says beside the commit.
     pub extras: CommitExtras,
     /// The commit's second parent, if it has one.
     pub merged: Option<String>,
     /// What the commit remembers of a merge.
     pub note: Option<MergeNote>,
+    /// The commit of another graph that it stands for.
+    pub imported: Option<Imported>,
     /// Whether nothing at all may have happened to the branch meanwhile.
     pub exact: bool,
 }

@@ -229,6 +229,7 @@ fn commit_info(core: &Core, line: &Line, parent: &View, prepared: &Prepared, tur
         manifest_version: parent.snapshot.version + 1,
         lance_branch: line.identity.lance_branch.clone(),
         merge: prepared.note.clone().map(Box::new),
+        imported: prepared.imported.clone().map(Box::new),
     }
 }
 
@@ -244,9 +245,19 @@ fn intent(
     let tables = prepared.effects.iter().map(effect_doc).collect();
     let mut rows: Vec<ManifestRow> = prepared.rows.clone();
     let on = line.identity.lance_branch.as_deref();
-    for effect in &prepared.effects {
+    // A table that is only declared now can have no version before that.
+    let (known, new): (Vec<&Effect>, Vec<&Effect>) =
+        prepared.effects.iter().partition(|effect| parent.snapshot.pin(&effect.type_ref).is_ok());
+    let version_of = |effect: &Effect| {
         let at = TableAt { version: effect.last_version(), ..effect.base.at().clone() };
-        rows.push(version_row(&effect.type_ref, &at, effect.rows_after(), &commit.id, on)?);
+        version_row(&effect.type_ref, &at, effect.rows_after(), &commit.id, on)
+    };
+    for effect in known {
+        rows.push(version_of(effect)?);
+    }
+    rows.extend(prepared.declarations.iter().cloned());
+    for effect in new {
+        rows.push(version_of(effect)?);
     }
     for pin in &prepared.pins {
         let made_by = pin.inherited_from.as_ref().map_or(on, |line| line.as_deref());

@@ -1,11 +1,15 @@
 //! Writing whole images of entities to one table, streamed: rows that replace others, then new ones, and rows that go.
 
+use std::collections::HashMap;
+
+use super::probe;
 use super::stream::writer::Writer;
 use super::target::{self, Target};
 use crate::error::Result;
-use crate::manifest::View;
+use crate::manifest::Snapshot;
 use crate::model::{Entity, EntityType, TypeCounts};
 use crate::store::lance::Table;
+use crate::store::lance::keys::hash_text;
 use crate::txn::{Core, Effect};
 
 use super::stage::batch_of;
@@ -22,14 +26,32 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// Begins a change of the table that a view shows; forks or makes the table if the branch has none of its own.
+    /// Begins a change of the table that a state shows; forks or makes the table if the branch has none of its own.
     ///
     /// # Errors
     /// The store's.
-    pub async fn open(core: &Core, view: &View, ty: &EntityType) -> Result<Self> {
-        let pinned = target::pinned(core, &view.snapshot, &ty.type_ref()).await?;
-        let target = target::open(core, &view.snapshot, ty).await?;
-        Ok(Self {
+    pub async fn open(core: &Core, snapshot: &Snapshot, ty: &EntityType) -> Result<Self> {
+        let pinned = target::pinned(core, snapshot, &ty.type_ref()).await?;
+        let target = target::open(core, snapshot, ty).await?;
+        Ok(Self::on(target, pinned, ty))
+    }
+
+    /// Begins a change on top of a table that only its maker sees.
+    pub fn over(ty: &EntityType, shadow: Table) -> Self {
+        let target = Target { base: shadow.clone(), fork_from: None, create: false };
+        Self::on(target, Some(shadow), ty)
+    }
+
+    /// Begins a table of its own for a type, whatever the type has now. It shows nothing but what is added.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn anew(core: &Core, ty: &EntityType) -> Result<Self> {
+        Ok(Self::on(target::create(core, ty).await?, None, ty))
+    }
+
+    fn on(target: Target, pinned: Option<Table>, ty: &EntityType) -> Self {
+        Self {
             ty: ty.clone(),
             target,
             pinned,
@@ -37,7 +59,25 @@ impl Applier {
             inserts: Writer::default(),
             replaced: Vec::new(),
             gone: Vec::new(),
-        })
+        }
+    }
+
+    /// The table before the change; `None` while the type has no dataset.
+    pub fn pinned(&self) -> Option<&Table> {
+        self.pinned.as_ref()
+    }
+
+    /// Where the rows of these ids are before the change. Ids that do not exist are absent.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn find(&self, core: &Core, ids: &[&str]) -> Result<HashMap<String, u64>> {
+        let Some(pinned) = &self.pinned else {
+            return Ok(HashMap::new());
+        };
+        let found = probe::by_id(core, pinned, ids).await?;
+        let address = |id: &&str| found.get(&hash_text(id)).map(|address| (id.to_string(), *address));
+        Ok(ids.iter().filter_map(address).collect())
     }
 
     /// Replaces the rows at these addresses, which keep their row ids.

@@ -8,7 +8,7 @@ pub(crate) mod overlay;
 pub(crate) mod probe;
 pub(crate) mod stage;
 mod stream;
-mod target;
+pub(crate) mod target;
 mod work;
 
 use std::sync::Arc;

@@ -16,6 +16,7 @@ use crate::model::{
     Change, EdgePolicy, Entity, EntityKind, EntityType, EntityWrite, Receipt, StepResult, Target, TypeRef, Value,
     WriteOptions,
 };
+use crate::schema::default;
 use crate::store::lance::filter::unknown_property;
 use crate::txn::{Action, Core, OnChange, Prepared, commit};
 
@@ -275,7 +276,7 @@ impl Run<'_> {
 fn merged(ty: &EntityType, id: String, existing: Option<Entity>, write: &EntityWrite) -> Entity {
     let mut properties = match existing {
         Some(entity) => entity.properties,
-        None => ty.properties.iter().map(|p| (p.name.clone(), Value::Null)).collect(),
+        None => ty.properties.iter().map(|p| (p.name.clone(), default::value(p))).collect(),
     };
     properties.extend(write.properties.iter().map(|(k, v)| (k.clone(), v.clone())));
     Entity { type_ref: ty.type_ref(), id, endpoints: write.endpoints.clone(), properties }

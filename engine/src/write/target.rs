@@ -17,7 +17,7 @@ const MAX_PATHS: u32 = 1_000;
 
 /// Where a change is committed.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(crate) struct Target {
     /// The version it is committed on top of.
     pub base: Table,
     /// What the base is a fork of, if it was forked just now.
@@ -27,7 +27,7 @@ pub(super) struct Target {
 }
 
 /// The table a type's rows are read from; `None` while it has none.
-pub(super) async fn pinned(core: &Core, snapshot: &Snapshot, type_ref: &TypeRef) -> Result<Option<Table>> {
+pub(crate) async fn pinned(core: &Core, snapshot: &Snapshot, type_ref: &TypeRef) -> Result<Option<Table>> {
     match &snapshot.pin(type_ref)?.at {
         Some(at) => core.table(at).await.map(Some),
         None => Ok(None),
@@ -35,7 +35,7 @@ pub(super) async fn pinned(core: &Core, snapshot: &Snapshot, type_ref: &TypeRef)
 }
 
 /// Finds or makes the table to commit to. What it makes is referred to by nothing until a commit does.
-pub(super) async fn open(core: &Core, snapshot: &Snapshot, ty: &EntityType) -> Result<Target> {
+pub(crate) async fn open(core: &Core, snapshot: &Snapshot, ty: &EntityType) -> Result<Target> {
     let pin = snapshot.pin(&ty.type_ref())?;
     match &pin.at {
         None => create(core, ty).await,
@@ -52,7 +52,7 @@ pub(super) async fn open(core: &Core, snapshot: &Snapshot, ty: &EntityType) -> R
 
 /// An empty dataset for the type. Several writers may meet in the same one: it has nothing but its first
 /// version, and which of them commits the second is decided like any other commit.
-async fn create(core: &Core, ty: &EntityType) -> Result<Target> {
+pub(super) async fn create(core: &Core, ty: &EntityType) -> Result<Target> {
     let schema = arrow::storage_schema(ty);
     for n in 0..MAX_PATHS {
         let location = paths::dataset(&ty.type_ref(), n);

@@ -512,6 +512,11 @@ pub enum ErrorReason {
     /// baseline: export the graph pinned at the commit `oldest_retained` or a later one, then watch after that commit.
     /// Code: FAILED_PRECONDITION. Metadata: {"branch": "main", "commit": "01J9Z3K8QW5T7V9X1A2B3C4D5E", "oldest_retained": "01J9Z4A7B8C9D0E1F2G3H4J5K6"}.
     HistoryGap = 59,
+    /// The graph cannot take a change of schema. Nothing was written. BadRequest lists every step that stands against it,
+    /// as `node:Person.age`, with its code and what to do; `code` and `subject` are those of the first. PlanSchema tells all
+    /// steps.
+    /// Code: FAILED_PRECONDITION. Metadata: {"steps": "2", "code": "KEY_CHANGED", "subject": "node:Person"}.
+    SchemaRefused = 60,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -580,6 +585,7 @@ impl ErrorReason {
             Self::BranchProtected => "ERROR_REASON_BRANCH_PROTECTED",
             Self::TagProtected => "ERROR_REASON_TAG_PROTECTED",
             Self::HistoryGap => "ERROR_REASON_HISTORY_GAP",
+            Self::SchemaRefused => "ERROR_REASON_SCHEMA_REFUSED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -649,6 +655,7 @@ impl ErrorReason {
             "ERROR_REASON_BRANCH_PROTECTED" => Some(Self::BranchProtected),
             "ERROR_REASON_TAG_PROTECTED" => Some(Self::TagProtected),
             "ERROR_REASON_HISTORY_GAP" => Some(Self::HistoryGap),
+            "ERROR_REASON_SCHEMA_REFUSED" => Some(Self::SchemaRefused),
             _ => None,
         }
     }
@@ -2758,6 +2765,895 @@ pub mod branch_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
+/// A whole schema. Names are unique within their kind; edge names also when case is ignored.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Schema {
+    /// Interfaces, by name. Empty: none.
+    #[prost(message, repeated, tag = "1")]
+    pub interfaces: ::prost::alloc::vec::Vec<Interface>,
+    /// Node types, by name. Empty: none.
+    #[prost(message, repeated, tag = "2")]
+    pub node_types: ::prost::alloc::vec::Vec<NodeType>,
+    /// Edge types, by name. Empty: none.
+    #[prost(message, repeated, tag = "3")]
+    pub edge_types: ::prost::alloc::vec::Vec<EdgeType>,
+}
+impl ::prost::Name for Schema {
+    const NAME: &'static str = "Schema";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Schema".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Schema".into()
+    }
+}
+/// A schema as a caller writes it down.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SchemaDefinition {
+    /// The form it is written in; must be set. Whatever is wrong with it answers INVALID_SCHEMA, which names every
+    /// offender, with line and column where there is text.
+    #[prost(oneof = "schema_definition::Form", tags = "1, 2")]
+    pub form: ::core::option::Option<schema_definition::Form>,
+}
+/// Nested message and enum types in `SchemaDefinition`.
+pub mod schema_definition {
+    /// The form it is written in; must be set. Whatever is wrong with it answers INVALID_SCHEMA, which names every
+    /// offender, with line and column where there is text.
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Form {
+        /// `.pg` source text. Empty text is a schema without types.
+        #[prost(string, tag = "1")]
+        Source(::prost::alloc::string::String),
+        /// The message form. Types and properties with stable ids are the graph's own of the same ids, whatever their
+        /// names; those without are found by name.
+        #[prost(message, tag = "2")]
+        Schema(super::Schema),
+    }
+}
+impl ::prost::Name for SchemaDefinition {
+    const NAME: &'static str = "SchemaDefinition";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SchemaDefinition".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SchemaDefinition".into()
+    }
+}
+/// Properties, constraints and indexes that several node types have in common.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Interface {
+    /// Name. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Properties every implementing type has. Empty: none.
+    #[prost(message, repeated, tag = "2")]
+    pub properties: ::prost::alloc::vec::Vec<Property>,
+    /// Constraints every implementing type has; a key included. Empty: none.
+    #[prost(message, repeated, tag = "3")]
+    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
+    /// Indexes every implementing type has. Empty: none.
+    #[prost(message, repeated, tag = "4")]
+    pub indexes: ::prost::alloc::vec::Vec<Index>,
+    /// Text for people. Empty: none.
+    #[prost(string, tag = "5")]
+    pub description: ::prost::alloc::string::String,
+    /// Annotations this version gives no meaning to, kept as they were written.
+    #[prost(message, repeated, tag = "6")]
+    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
+}
+impl ::prost::Name for Interface {
+    const NAME: &'static str = "Interface";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Interface".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Interface".into()
+    }
+}
+/// A type of nodes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct NodeType {
+    /// Name. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Identity that outlives a rename. Opaque; the server assigns it where a request leaves it empty.
+    #[prost(string, tag = "2")]
+    pub stable_id: ::prost::alloc::string::String,
+    /// Interfaces it implements, by name. Empty: none.
+    #[prost(string, repeated, tag = "3")]
+    pub implements: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// All properties, inherited ones included. A request may leave the inherited ones out; if it has them they
+    /// must agree with the interface.
+    #[prost(message, repeated, tag = "4")]
+    pub properties: ::prost::alloc::vec::Vec<Property>,
+    /// All constraints, inherited ones included, under the same rule.
+    #[prost(message, repeated, tag = "5")]
+    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
+    /// All indexes, inherited ones included, under the same rule.
+    #[prost(message, repeated, tag = "6")]
+    pub indexes: ::prost::alloc::vec::Vec<Index>,
+    /// Text for people. Empty: none.
+    #[prost(string, tag = "7")]
+    pub description: ::prost::alloc::string::String,
+    /// Annotations this version gives no meaning to, kept as they were written.
+    #[prost(message, repeated, tag = "8")]
+    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
+}
+impl ::prost::Name for NodeType {
+    const NAME: &'static str = "NodeType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.NodeType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.NodeType".into()
+    }
+}
+/// A type of edges. Edges are directed and their two ends are fixed types.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct EdgeType {
+    /// Name. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Identity that outlives a rename. Opaque; the server assigns it where a request leaves it empty.
+    #[prost(string, tag = "2")]
+    pub stable_id: ::prost::alloc::string::String,
+    /// Name of the node type its edges leave. Must be declared.
+    #[prost(string, tag = "3")]
+    pub from_type: ::prost::alloc::string::String,
+    /// Name of the node type its edges enter. Must be declared; may be the same.
+    #[prost(string, tag = "4")]
+    pub to_type: ::prost::alloc::string::String,
+    /// All properties. Empty: an edge carries nothing but its ends.
+    #[prost(message, repeated, tag = "5")]
+    pub properties: ::prost::alloc::vec::Vec<Property>,
+    /// Constraints; those over properties may also name `src` and `dst`. Empty: none.
+    #[prost(message, repeated, tag = "6")]
+    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
+    /// Indexes. Empty: none beyond those the store keeps for the ends.
+    #[prost(message, repeated, tag = "7")]
+    pub indexes: ::prost::alloc::vec::Vec<Index>,
+    /// Text for people. Empty: none.
+    #[prost(string, tag = "8")]
+    pub description: ::prost::alloc::string::String,
+    /// Annotations this version gives no meaning to, kept as they were written.
+    #[prost(message, repeated, tag = "9")]
+    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
+}
+impl ::prost::Name for EdgeType {
+    const NAME: &'static str = "EdgeType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.EdgeType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.EdgeType".into()
+    }
+}
+/// A property of a type.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Property {
+    /// Name, with regard to case. Any word except the reserved ones (`id`, `src`, `dst`, `from`, `to`, the names
+    /// the store uses for itself, and whatever starts with two underscores).
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Identity that outlives a rename; a property that is dropped and declared again gets another. Opaque; the
+    /// server assigns it where a request leaves it empty.
+    #[prost(string, tag = "2")]
+    pub stable_id: ::prost::alloc::string::String,
+    /// What its values are; must be set.
+    #[prost(message, optional, tag = "3")]
+    pub r#type: ::core::option::Option<PropertyType>,
+    /// Whether it may be null. False: every entity has a value.
+    #[prost(bool, tag = "4")]
+    pub nullable: bool,
+    /// How its vectors come from a text. Not set: the data carries them.
+    #[prost(message, optional, tag = "5")]
+    pub embedding: ::core::option::Option<Embedding>,
+    /// Text for people. Empty: none.
+    #[prost(string, tag = "6")]
+    pub description: ::prost::alloc::string::String,
+    /// Annotations this version gives no meaning to, kept as they were written.
+    #[prost(message, repeated, tag = "7")]
+    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
+    /// Interface it comes from. Empty: declared in the type itself.
+    #[prost(string, tag = "8")]
+    pub inherited_from: ::prost::alloc::string::String,
+}
+impl ::prost::Name for Property {
+    const NAME: &'static str = "Property";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Property".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Property".into()
+    }
+}
+/// The type of a property.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PropertyType {
+    /// Which family of types; must be set.
+    #[prost(oneof = "property_type::Kind", tags = "1, 2, 3, 4")]
+    pub kind: ::core::option::Option<property_type::Kind>,
+}
+/// Nested message and enum types in `PropertyType`.
+pub mod property_type {
+    /// Which family of types; must be set.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Kind {
+        /// A single value of a built-in type.
+        #[prost(enumeration = "super::ScalarType", tag = "1")]
+        Scalar(i32),
+        /// A vector of fixed dimension.
+        #[prost(message, tag = "2")]
+        Vector(super::VectorType),
+        /// One of a closed set of names.
+        #[prost(message, tag = "3")]
+        Enumeration(super::EnumType),
+        /// Any number of scalars, in order.
+        #[prost(message, tag = "4")]
+        List(super::ListType),
+    }
+}
+impl ::prost::Name for PropertyType {
+    const NAME: &'static str = "PropertyType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.PropertyType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.PropertyType".into()
+    }
+}
+/// A vector of 32-bit floating point numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VectorType {
+    /// Number of elements, at least 1. Zero is refused.
+    #[prost(uint32, tag = "1")]
+    pub dimension: u32,
+}
+impl ::prost::Name for VectorType {
+    const NAME: &'static str = "VectorType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.VectorType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.VectorType".into()
+    }
+}
+/// A closed set of names.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnumType {
+    /// The names, in declared order, without duplicates. Empty is refused.
+    #[prost(string, repeated, tag = "1")]
+    pub values: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+impl ::prost::Name for EnumType {
+    const NAME: &'static str = "EnumType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.EnumType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.EnumType".into()
+    }
+}
+/// A list of scalars.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListType {
+    /// Type of the elements, which are never null. Blob is refused.
+    #[prost(enumeration = "ScalarType", tag = "1")]
+    pub element: i32,
+}
+impl ::prost::Name for ListType {
+    const NAME: &'static str = "ListType";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ListType".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.ListType".into()
+    }
+}
+/// How a vector property is filled from another property.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Embedding {
+    /// The String property the vector is made from. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub source_property: ::prost::alloc::string::String,
+    /// Name of the model. Empty: the one the deployment is configured with.
+    #[prost(string, tag = "2")]
+    pub model: ::prost::alloc::string::String,
+}
+impl ::prost::Name for Embedding {
+    const NAME: &'static str = "Embedding";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Embedding".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Embedding".into()
+    }
+}
+/// An index that should exist. It is an intention: writes never wait for it, maintenance builds it, and it never
+/// changes an answer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Index {
+    /// Properties it covers, in order, at least one. Each gets an index of its own.
+    #[prost(string, repeated, tag = "1")]
+    pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Interface it comes from. Empty: declared in the type itself.
+    #[prost(string, tag = "2")]
+    pub inherited_from: ::prost::alloc::string::String,
+    /// What it is for. Zero: whatever suits each property. A kind that a property's type does not have, or one this
+    /// server does not know, is refused with INVALID_SCHEMA.
+    #[prost(enumeration = "IndexKind", tag = "3")]
+    pub kind: i32,
+    /// How vectors are compared. Zero: see the value. Refused with INVALID_SCHEMA beside a kind, on anything but
+    /// vectors, where another index of the same property says otherwise, and if this server does not know it.
+    #[prost(enumeration = "VectorMetric", tag = "4")]
+    pub metric: i32,
+}
+impl ::prost::Name for Index {
+    const NAME: &'static str = "Index";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Index".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Index".into()
+    }
+}
+/// An annotation without a meaning in this version.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Annotation {
+    /// Name, without the at sign. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// What stood between its parentheses, as written. Empty: no parentheses, or nothing between them.
+    #[prost(string, tag = "2")]
+    pub arguments: ::prost::alloc::string::String,
+}
+impl ::prost::Name for Annotation {
+    const NAME: &'static str = "Annotation";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Annotation".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Annotation".into()
+    }
+}
+/// A rule that every published version of the graph obeys.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Constraint {
+    /// Interface it comes from. Empty: declared in the type itself.
+    #[prost(string, tag = "6")]
+    pub inherited_from: ::prost::alloc::string::String,
+    /// Which rule; must be set.
+    #[prost(oneof = "constraint::Kind", tags = "1, 2, 3, 4, 5")]
+    pub kind: ::core::option::Option<constraint::Kind>,
+}
+/// Nested message and enum types in `Constraint`.
+pub mod constraint {
+    /// The properties that give an entity its id. At most one key a type; its properties are not nullable and
+    /// never change.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Key {
+        /// Properties, in declared order, at least one; no Blob, Vector or list.
+        #[prost(string, repeated, tag = "1")]
+        pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    }
+    impl ::prost::Name for Key {
+        const NAME: &'static str = "Key";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Key".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Key".into()
+        }
+    }
+    /// No two entities of the type have the same tuple of values. A tuple with a null in it is exempt.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Unique {
+        /// Properties, in declared order, at least one; no Blob, Vector or list.
+        #[prost(string, repeated, tag = "1")]
+        pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    }
+    impl ::prost::Name for Unique {
+        const NAME: &'static str = "Unique";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Unique".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Unique".into()
+        }
+    }
+    /// A number, day or moment lies between two bounds, both inclusive. Null is exempt.
+    #[derive(Clone, PartialEq, ::prost::Message)]
+    pub struct Range {
+        /// Property it applies to. Empty is refused.
+        #[prost(string, tag = "1")]
+        pub property: ::prost::alloc::string::String,
+        /// Lower bound. Not set: unbounded below.
+        #[prost(message, optional, tag = "2")]
+        pub min: ::core::option::Option<super::Value>,
+        /// Upper bound. Not set: unbounded above. One of the two must be set.
+        #[prost(message, optional, tag = "3")]
+        pub max: ::core::option::Option<super::Value>,
+    }
+    impl ::prost::Name for Range {
+        const NAME: &'static str = "Range";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Range".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Range".into()
+        }
+    }
+    /// A text contains a match of a regular expression; an anchored expression has to match from end to end. Null
+    /// is exempt.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Check {
+        /// String property it applies to. Empty is refused.
+        #[prost(string, tag = "1")]
+        pub property: ::prost::alloc::string::String,
+        /// The expression. Empty is refused.
+        #[prost(string, tag = "2")]
+        pub pattern: ::prost::alloc::string::String,
+    }
+    impl ::prost::Name for Check {
+        const NAME: &'static str = "Check";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Check".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Check".into()
+        }
+    }
+    /// How many edges of the type leave each node of its source type.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Cardinality {
+        /// Fewest. Zero: a node need not have any.
+        #[prost(uint64, tag = "1")]
+        pub min: u64,
+        /// Most. Not set: unbounded.
+        #[prost(uint64, optional, tag = "2")]
+        pub max: ::core::option::Option<u64>,
+    }
+    impl ::prost::Name for Cardinality {
+        const NAME: &'static str = "Cardinality";
+        const PACKAGE: &'static str = "omnigraph.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "omnigraph.v1.Constraint.Cardinality".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "type.googleapis.com/omnigraph.v1.Constraint.Cardinality".into()
+        }
+    }
+    /// Which rule; must be set.
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Kind {
+        /// Identity.
+        #[prost(message, tag = "1")]
+        Key(Key),
+        /// Uniqueness.
+        #[prost(message, tag = "2")]
+        Unique(Unique),
+        /// Bounds.
+        #[prost(message, tag = "3")]
+        Range(Range),
+        /// Pattern.
+        #[prost(message, tag = "4")]
+        Check(Check),
+        /// Number of edges; edge types only.
+        #[prost(message, tag = "5")]
+        Cardinality(Cardinality),
+    }
+}
+impl ::prost::Name for Constraint {
+    const NAME: &'static str = "Constraint";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Constraint".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.Constraint".into()
+    }
+}
+/// A change of name to be read as a rename, so that data and history stay. The annotation `@was("Old")` on the type or
+/// the property of the wanted schema says the same. Without either, a name that went and a name that came are a drop
+/// and an addition, unless they have the same stable id.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SchemaRename {
+    /// The type before the change; must be set.
+    #[prost(message, optional, tag = "1")]
+    pub r#type: ::core::option::Option<TypeRef>,
+    /// The property before the change. Empty: the type itself is renamed.
+    #[prost(string, tag = "2")]
+    pub property: ::prost::alloc::string::String,
+    /// Name after the change. Empty is refused.
+    #[prost(string, tag = "3")]
+    pub new_name: ::prost::alloc::string::String,
+}
+impl ::prost::Name for SchemaRename {
+    const NAME: &'static str = "SchemaRename";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SchemaRename".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SchemaRename".into()
+    }
+}
+/// One step from a graph's schema to a wanted one, or from the schema of one version to that of another.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SchemaChange {
+    /// What happens.
+    #[prost(enumeration = "schema_change::Action", tag = "1")]
+    pub action: i32,
+    /// The type concerned, by its name before the change, or after it if it is added. Not set: an interface.
+    #[prost(message, optional, tag = "2")]
+    pub r#type: ::core::option::Option<TypeRef>,
+    /// The property concerned, under the same rule. Empty: the type as a whole, or one of its constraints.
+    #[prost(string, tag = "3")]
+    pub property: ::prost::alloc::string::String,
+    /// Sentence for people that says what happens. The same for the same change.
+    #[prost(string, tag = "4")]
+    pub description: ::prost::alloc::string::String,
+    /// Whether newer versions do not show data that older ones do, so that applying it needs consent.
+    #[prost(bool, tag = "5")]
+    pub destructive: bool,
+    /// Whether it is a step the graph cannot take; ApplySchema would refuse the whole change.
+    #[prost(bool, tag = "6")]
+    pub refused: bool,
+    /// Rows that have to be checked or rewritten. Zero: none.
+    #[prost(uint64, tag = "7")]
+    pub entities_touched: u64,
+    /// What it costs.
+    #[prost(enumeration = "schema_change::Cost", tag = "8")]
+    pub cost: i32,
+    /// Bytes to write before compression, estimated. Zero: none, since nothing is rewritten.
+    #[prost(uint64, tag = "9")]
+    pub bytes_written: u64,
+    /// The interface concerned, by name. Empty: a type.
+    #[prost(string, tag = "10")]
+    pub interface: ::prost::alloc::string::String,
+    /// Why it is refused. Zero: it is not.
+    #[prost(enumeration = "RefusalCode", tag = "11")]
+    pub code: i32,
+    /// What stands against it, with the first entities that do, and what to do. Empty: it is not refused.
+    #[prost(string, tag = "12")]
+    pub remedy: ::prost::alloc::string::String,
+}
+/// Nested message and enum types in `SchemaChange`.
+pub mod schema_change {
+    /// Kinds of steps.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Action {
+        /// Never sent.
+        Unspecified = 0,
+        /// Something is declared that was not there.
+        Add = 1,
+        /// Something goes. Its data stays readable at older commits.
+        Drop = 2,
+        /// Something gets another name, and keeps its data and its history.
+        Rename = 3,
+        /// Something that stays is declared differently.
+        Alter = 4,
+    }
+    impl Action {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Unspecified => "ACTION_UNSPECIFIED",
+                Self::Add => "ACTION_ADD",
+                Self::Drop => "ACTION_DROP",
+                Self::Rename => "ACTION_RENAME",
+                Self::Alter => "ACTION_ALTER",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "ACTION_UNSPECIFIED" => Some(Self::Unspecified),
+                "ACTION_ADD" => Some(Self::Add),
+                "ACTION_DROP" => Some(Self::Drop),
+                "ACTION_RENAME" => Some(Self::Rename),
+                "ACTION_ALTER" => Some(Self::Alter),
+                _ => None,
+            }
+        }
+    }
+    /// What a step costs.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Cost {
+        /// Not told, as in a comparison of two versions.
+        Unspecified = 0,
+        /// The same whatever the table holds: no row is read or written.
+        Metadata = 1,
+        /// The rows of the type are read and checked.
+        Check = 2,
+        /// A column of the type is written for every row.
+        Rewrite = 3,
+    }
+    impl Cost {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Unspecified => "COST_UNSPECIFIED",
+                Self::Metadata => "COST_METADATA",
+                Self::Check => "COST_CHECK",
+                Self::Rewrite => "COST_REWRITE",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "COST_UNSPECIFIED" => Some(Self::Unspecified),
+                "COST_METADATA" => Some(Self::Metadata),
+                "COST_CHECK" => Some(Self::Check),
+                "COST_REWRITE" => Some(Self::Rewrite),
+                _ => None,
+            }
+        }
+    }
+}
+impl ::prost::Name for SchemaChange {
+    const NAME: &'static str = "SchemaChange";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SchemaChange".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SchemaChange".into()
+    }
+}
+/// Built-in single-value types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum ScalarType {
+    /// Not said; refused with INVALID_SCHEMA.
+    Unspecified = 0,
+    /// UTF-8 text.
+    String = 1,
+    /// True or false.
+    Bool = 2,
+    /// Signed 32-bit integer.
+    I32 = 3,
+    /// Signed 64-bit integer.
+    I64 = 4,
+    /// Unsigned 32-bit integer.
+    U32 = 5,
+    /// Unsigned 64-bit integer.
+    U64 = 6,
+    /// 32-bit floating point number.
+    F32 = 7,
+    /// 64-bit floating point number.
+    F64 = 8,
+    /// Calendar day.
+    Date = 9,
+    /// Moment in UTC, to the microsecond.
+    Datetime = 10,
+    /// Bytes of any size, stored apart from the row. Not part of keys, unique tuples or comparisons.
+    Blob = 11,
+}
+impl ScalarType {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SCALAR_TYPE_UNSPECIFIED",
+            Self::String => "SCALAR_TYPE_STRING",
+            Self::Bool => "SCALAR_TYPE_BOOL",
+            Self::I32 => "SCALAR_TYPE_I32",
+            Self::I64 => "SCALAR_TYPE_I64",
+            Self::U32 => "SCALAR_TYPE_U32",
+            Self::U64 => "SCALAR_TYPE_U64",
+            Self::F32 => "SCALAR_TYPE_F32",
+            Self::F64 => "SCALAR_TYPE_F64",
+            Self::Date => "SCALAR_TYPE_DATE",
+            Self::Datetime => "SCALAR_TYPE_DATETIME",
+            Self::Blob => "SCALAR_TYPE_BLOB",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SCALAR_TYPE_UNSPECIFIED" => Some(Self::Unspecified),
+            "SCALAR_TYPE_STRING" => Some(Self::String),
+            "SCALAR_TYPE_BOOL" => Some(Self::Bool),
+            "SCALAR_TYPE_I32" => Some(Self::I32),
+            "SCALAR_TYPE_I64" => Some(Self::I64),
+            "SCALAR_TYPE_U32" => Some(Self::U32),
+            "SCALAR_TYPE_U64" => Some(Self::U64),
+            "SCALAR_TYPE_F32" => Some(Self::F32),
+            "SCALAR_TYPE_F64" => Some(Self::F64),
+            "SCALAR_TYPE_DATE" => Some(Self::Date),
+            "SCALAR_TYPE_DATETIME" => Some(Self::Datetime),
+            "SCALAR_TYPE_BLOB" => Some(Self::Blob),
+            _ => None,
+        }
+    }
+}
+/// What an index is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum IndexKind {
+    /// Whatever suits the type of the property: equality, ranges, membership in lists, neighbours of vectors.
+    Unspecified = 0,
+    /// Words in text, ranked. String only.
+    Text = 1,
+    /// Any part of a text. String only.
+    Ngram = 2,
+}
+impl IndexKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "INDEX_KIND_UNSPECIFIED",
+            Self::Text => "INDEX_KIND_TEXT",
+            Self::Ngram => "INDEX_KIND_NGRAM",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "INDEX_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "INDEX_KIND_TEXT" => Some(Self::Text),
+            "INDEX_KIND_NGRAM" => Some(Self::Ngram),
+            _ => None,
+        }
+    }
+}
+/// How two vectors are compared; less is nearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum VectorMetric {
+    /// Not said: as the indexes of the property say, cosine where none does.
+    Unspecified = 0,
+    /// One minus the cosine of the angle between them.
+    Cosine = 1,
+    /// The square of their Euclidean distance.
+    L2 = 2,
+    /// One minus their inner product.
+    Dot = 3,
+}
+impl VectorMetric {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "VECTOR_METRIC_UNSPECIFIED",
+            Self::Cosine => "VECTOR_METRIC_COSINE",
+            Self::L2 => "VECTOR_METRIC_L2",
+            Self::Dot => "VECTOR_METRIC_DOT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "VECTOR_METRIC_UNSPECIFIED" => Some(Self::Unspecified),
+            "VECTOR_METRIC_COSINE" => Some(Self::Cosine),
+            "VECTOR_METRIC_L2" => Some(Self::L2),
+            "VECTOR_METRIC_DOT" => Some(Self::Dot),
+            _ => None,
+        }
+    }
+}
+/// Why a graph cannot take a step of a change of schema. Values may be added; treat an unknown one as a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RefusalCode {
+    /// Not refused.
+    Unspecified = 0,
+    /// The key of a type makes the ids of its entities, so it cannot change.
+    KeyChanged = 1,
+    /// The ends of an edge type cannot change.
+    EndpointsChanged = 2,
+    /// The new type of a property does not fit every value of the old one.
+    TypeChanged = 3,
+    /// A property that must have a value is added to a type with entities, and nothing says which value they get.
+    RequiredWithoutDefault = 4,
+    /// An entity has no value where one would be required.
+    NullFound = 5,
+    /// An entity has a value that would not be a member of its enum any more.
+    EnumValueInUse = 6,
+    /// An entity is outside of a new range.
+    RangeViolated = 7,
+    /// A text does not match a new pattern.
+    CheckViolated = 8,
+    /// Two entities share a value that would have to be unique.
+    UniqueViolated = 9,
+    /// A node has too few or too many edges.
+    CardinalityViolated = 10,
+    /// A default or a backfill does not go with its property.
+    BadDefault = 11,
+}
+impl RefusalCode {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "REFUSAL_CODE_UNSPECIFIED",
+            Self::KeyChanged => "REFUSAL_CODE_KEY_CHANGED",
+            Self::EndpointsChanged => "REFUSAL_CODE_ENDPOINTS_CHANGED",
+            Self::TypeChanged => "REFUSAL_CODE_TYPE_CHANGED",
+            Self::RequiredWithoutDefault => "REFUSAL_CODE_REQUIRED_WITHOUT_DEFAULT",
+            Self::NullFound => "REFUSAL_CODE_NULL_FOUND",
+            Self::EnumValueInUse => "REFUSAL_CODE_ENUM_VALUE_IN_USE",
+            Self::RangeViolated => "REFUSAL_CODE_RANGE_VIOLATED",
+            Self::CheckViolated => "REFUSAL_CODE_CHECK_VIOLATED",
+            Self::UniqueViolated => "REFUSAL_CODE_UNIQUE_VIOLATED",
+            Self::CardinalityViolated => "REFUSAL_CODE_CARDINALITY_VIOLATED",
+            Self::BadDefault => "REFUSAL_CODE_BAD_DEFAULT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "REFUSAL_CODE_UNSPECIFIED" => Some(Self::Unspecified),
+            "REFUSAL_CODE_KEY_CHANGED" => Some(Self::KeyChanged),
+            "REFUSAL_CODE_ENDPOINTS_CHANGED" => Some(Self::EndpointsChanged),
+            "REFUSAL_CODE_TYPE_CHANGED" => Some(Self::TypeChanged),
+            "REFUSAL_CODE_REQUIRED_WITHOUT_DEFAULT" => Some(Self::RequiredWithoutDefault),
+            "REFUSAL_CODE_NULL_FOUND" => Some(Self::NullFound),
+            "REFUSAL_CODE_ENUM_VALUE_IN_USE" => Some(Self::EnumValueInUse),
+            "REFUSAL_CODE_RANGE_VIOLATED" => Some(Self::RangeViolated),
+            "REFUSAL_CODE_CHECK_VIOLATED" => Some(Self::CheckViolated),
+            "REFUSAL_CODE_UNIQUE_VIOLATED" => Some(Self::UniqueViolated),
+            "REFUSAL_CODE_CARDINALITY_VIOLATED" => Some(Self::CardinalityViolated),
+            "REFUSAL_CODE_BAD_DEFAULT" => Some(Self::BadDefault),
+            _ => None,
+        }
+    }
+}
 /// A commit.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Commit {
@@ -3038,7 +3934,7 @@ impl ::prost::Name for ListChangesResponse {
     }
 }
 /// Says which versions are compared, before the differences.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ChangesHeader {
     /// The version before. Not set if it is the empty graph.
     #[prost(message, optional, tag = "1")]
@@ -3046,6 +3942,10 @@ pub struct ChangesHeader {
     /// The version after.
     #[prost(message, optional, tag = "2")]
     pub after: ::core::option::Option<CommitRef>,
+    /// How the schema changed, whatever is filtered. Entities of types and values of properties that went with it are
+    /// not among the differences. Empty: not at all.
+    #[prost(message, repeated, tag = "3")]
+    pub schema_changes: ::prost::alloc::vec::Vec<SchemaChange>,
 }
 impl ::prost::Name for ChangesHeader {
     const NAME: &'static str = "ChangesHeader";
@@ -3150,7 +4050,7 @@ impl ::prost::Name for WatchCommitsRequest {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WatchCommitsResponse {
     /// What the message tells.
-    #[prost(oneof = "watch_commits_response::Part", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "watch_commits_response::Part", tags = "1, 2, 3, 4, 5")]
     pub part: ::core::option::Option<watch_commits_response::Part>,
 }
 /// Nested message and enum types in `WatchCommitsResponse`.
@@ -3170,6 +4070,9 @@ pub mod watch_commits_response {
         /// There was nothing new for a while; shows that the stream is alive. Comes between blocks only.
         #[prost(message, tag = "4")]
         Idle(super::WatchPosition),
+        /// How the commit changed the schema, ahead of its other changes. Never without `with_changes`.
+        #[prost(message, tag = "5")]
+        Schema(super::SchemaChanges),
     }
 }
 impl ::prost::Name for WatchCommitsResponse {
@@ -3180,6 +4083,23 @@ impl ::prost::Name for WatchCommitsResponse {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "type.googleapis.com/omnigraph.v1.WatchCommitsResponse".into()
+    }
+}
+/// How the schema changed.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SchemaChanges {
+    /// The steps, at least one.
+    #[prost(message, repeated, tag = "1")]
+    pub changes: ::prost::alloc::vec::Vec<SchemaChange>,
+}
+impl ::prost::Name for SchemaChanges {
+    const NAME: &'static str = "SchemaChanges";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.SchemaChanges".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.SchemaChanges".into()
     }
 }
 /// Where a follower of a branch is.
@@ -4741,762 +5661,6 @@ impl ::prost::Name for Predicate {
         "type.googleapis.com/omnigraph.v1.Predicate".into()
     }
 }
-/// A whole schema. Names are unique within their kind; edge names also when case is ignored.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Schema {
-    /// Interfaces, by name. Empty: none.
-    #[prost(message, repeated, tag = "1")]
-    pub interfaces: ::prost::alloc::vec::Vec<Interface>,
-    /// Node types, by name. Empty: none.
-    #[prost(message, repeated, tag = "2")]
-    pub node_types: ::prost::alloc::vec::Vec<NodeType>,
-    /// Edge types, by name. Empty: none.
-    #[prost(message, repeated, tag = "3")]
-    pub edge_types: ::prost::alloc::vec::Vec<EdgeType>,
-}
-impl ::prost::Name for Schema {
-    const NAME: &'static str = "Schema";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Schema".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Schema".into()
-    }
-}
-/// A schema as a caller writes it down.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct SchemaDefinition {
-    /// The form it is written in; must be set. Whatever is wrong with it answers INVALID_SCHEMA, which names every
-    /// offender, with line and column where there is text.
-    #[prost(oneof = "schema_definition::Form", tags = "1, 2")]
-    pub form: ::core::option::Option<schema_definition::Form>,
-}
-/// Nested message and enum types in `SchemaDefinition`.
-pub mod schema_definition {
-    /// The form it is written in; must be set. Whatever is wrong with it answers INVALID_SCHEMA, which names every
-    /// offender, with line and column where there is text.
-    #[derive(Clone, PartialEq, ::prost::Oneof)]
-    pub enum Form {
-        /// `.pg` source text. Empty text is a schema without types.
-        #[prost(string, tag = "1")]
-        Source(::prost::alloc::string::String),
-        /// The message form. Stable ids are matched with the graph's own where they are set.
-        #[prost(message, tag = "2")]
-        Schema(super::Schema),
-    }
-}
-impl ::prost::Name for SchemaDefinition {
-    const NAME: &'static str = "SchemaDefinition";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.SchemaDefinition".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.SchemaDefinition".into()
-    }
-}
-/// Properties, constraints and indexes that several node types have in common.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Interface {
-    /// Name. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// Properties every implementing type has. Empty: none.
-    #[prost(message, repeated, tag = "2")]
-    pub properties: ::prost::alloc::vec::Vec<Property>,
-    /// Constraints every implementing type has; a key included. Empty: none.
-    #[prost(message, repeated, tag = "3")]
-    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
-    /// Indexes every implementing type has. Empty: none.
-    #[prost(message, repeated, tag = "4")]
-    pub indexes: ::prost::alloc::vec::Vec<Index>,
-    /// Text for people. Empty: none.
-    #[prost(string, tag = "5")]
-    pub description: ::prost::alloc::string::String,
-    /// Annotations this version gives no meaning to, kept as they were written.
-    #[prost(message, repeated, tag = "6")]
-    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
-}
-impl ::prost::Name for Interface {
-    const NAME: &'static str = "Interface";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Interface".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Interface".into()
-    }
-}
-/// A type of nodes.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct NodeType {
-    /// Name. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// Identity that outlives a rename. Opaque; the server assigns it where a request leaves it empty.
-    #[prost(string, tag = "2")]
-    pub stable_id: ::prost::alloc::string::String,
-    /// Interfaces it implements, by name. Empty: none.
-    #[prost(string, repeated, tag = "3")]
-    pub implements: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// All properties, inherited ones included. A request may leave the inherited ones out; if it has them they
-    /// must agree with the interface.
-    #[prost(message, repeated, tag = "4")]
-    pub properties: ::prost::alloc::vec::Vec<Property>,
-    /// All constraints, inherited ones included, under the same rule.
-    #[prost(message, repeated, tag = "5")]
-    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
-    /// All indexes, inherited ones included, under the same rule.
-    #[prost(message, repeated, tag = "6")]
-    pub indexes: ::prost::alloc::vec::Vec<Index>,
-    /// Text for people. Empty: none.
-    #[prost(string, tag = "7")]
-    pub description: ::prost::alloc::string::String,
-    /// Annotations this version gives no meaning to, kept as they were written.
-    #[prost(message, repeated, tag = "8")]
-    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
-}
-impl ::prost::Name for NodeType {
-    const NAME: &'static str = "NodeType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.NodeType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.NodeType".into()
-    }
-}
-/// A type of edges. Edges are directed and their two ends are fixed types.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct EdgeType {
-    /// Name. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// Identity that outlives a rename. Opaque; the server assigns it where a request leaves it empty.
-    #[prost(string, tag = "2")]
-    pub stable_id: ::prost::alloc::string::String,
-    /// Name of the node type its edges leave. Must be declared.
-    #[prost(string, tag = "3")]
-    pub from_type: ::prost::alloc::string::String,
-    /// Name of the node type its edges enter. Must be declared; may be the same.
-    #[prost(string, tag = "4")]
-    pub to_type: ::prost::alloc::string::String,
-    /// All properties. Empty: an edge carries nothing but its ends.
-    #[prost(message, repeated, tag = "5")]
-    pub properties: ::prost::alloc::vec::Vec<Property>,
-    /// Constraints; those over properties may also name `src` and `dst`. Empty: none.
-    #[prost(message, repeated, tag = "6")]
-    pub constraints: ::prost::alloc::vec::Vec<Constraint>,
-    /// Indexes. Empty: none beyond those the store keeps for the ends.
-    #[prost(message, repeated, tag = "7")]
-    pub indexes: ::prost::alloc::vec::Vec<Index>,
-    /// Text for people. Empty: none.
-    #[prost(string, tag = "8")]
-    pub description: ::prost::alloc::string::String,
-    /// Annotations this version gives no meaning to, kept as they were written.
-    #[prost(message, repeated, tag = "9")]
-    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
-}
-impl ::prost::Name for EdgeType {
-    const NAME: &'static str = "EdgeType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.EdgeType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.EdgeType".into()
-    }
-}
-/// A property of a type.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Property {
-    /// Name, with regard to case. Any word except the reserved ones (`id`, `src`, `dst`, `from`, `to`, the names
-    /// the store uses for itself, and whatever starts with two underscores).
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// Identity that outlives a rename; a property that is dropped and declared again gets another. Opaque; the
-    /// server assigns it where a request leaves it empty.
-    #[prost(string, tag = "2")]
-    pub stable_id: ::prost::alloc::string::String,
-    /// What its values are; must be set.
-    #[prost(message, optional, tag = "3")]
-    pub r#type: ::core::option::Option<PropertyType>,
-    /// Whether it may be null. False: every entity has a value.
-    #[prost(bool, tag = "4")]
-    pub nullable: bool,
-    /// How its vectors come from a text. Not set: the data carries them.
-    #[prost(message, optional, tag = "5")]
-    pub embedding: ::core::option::Option<Embedding>,
-    /// Text for people. Empty: none.
-    #[prost(string, tag = "6")]
-    pub description: ::prost::alloc::string::String,
-    /// Annotations this version gives no meaning to, kept as they were written.
-    #[prost(message, repeated, tag = "7")]
-    pub annotations: ::prost::alloc::vec::Vec<Annotation>,
-    /// Interface it comes from. Empty: declared in the type itself.
-    #[prost(string, tag = "8")]
-    pub inherited_from: ::prost::alloc::string::String,
-}
-impl ::prost::Name for Property {
-    const NAME: &'static str = "Property";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Property".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Property".into()
-    }
-}
-/// The type of a property.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct PropertyType {
-    /// Which family of types; must be set.
-    #[prost(oneof = "property_type::Kind", tags = "1, 2, 3, 4")]
-    pub kind: ::core::option::Option<property_type::Kind>,
-}
-/// Nested message and enum types in `PropertyType`.
-pub mod property_type {
-    /// Which family of types; must be set.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
-    pub enum Kind {
-        /// A single value of a built-in type.
-        #[prost(enumeration = "super::ScalarType", tag = "1")]
-        Scalar(i32),
-        /// A vector of fixed dimension.
-        #[prost(message, tag = "2")]
-        Vector(super::VectorType),
-        /// One of a closed set of names.
-        #[prost(message, tag = "3")]
-        Enumeration(super::EnumType),
-        /// Any number of scalars, in order.
-        #[prost(message, tag = "4")]
-        List(super::ListType),
-    }
-}
-impl ::prost::Name for PropertyType {
-    const NAME: &'static str = "PropertyType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.PropertyType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.PropertyType".into()
-    }
-}
-/// A vector of 32-bit floating point numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct VectorType {
-    /// Number of elements, at least 1. Zero is refused.
-    #[prost(uint32, tag = "1")]
-    pub dimension: u32,
-}
-impl ::prost::Name for VectorType {
-    const NAME: &'static str = "VectorType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.VectorType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.VectorType".into()
-    }
-}
-/// A closed set of names.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct EnumType {
-    /// The names, in declared order, without duplicates. Empty is refused.
-    #[prost(string, repeated, tag = "1")]
-    pub values: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-}
-impl ::prost::Name for EnumType {
-    const NAME: &'static str = "EnumType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.EnumType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.EnumType".into()
-    }
-}
-/// A list of scalars.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListType {
-    /// Type of the elements, which are never null. Blob is refused.
-    #[prost(enumeration = "ScalarType", tag = "1")]
-    pub element: i32,
-}
-impl ::prost::Name for ListType {
-    const NAME: &'static str = "ListType";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.ListType".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.ListType".into()
-    }
-}
-/// How a vector property is filled from another property.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Embedding {
-    /// The String property the vector is made from. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub source_property: ::prost::alloc::string::String,
-    /// Name of the model. Empty: the one the deployment is configured with.
-    #[prost(string, tag = "2")]
-    pub model: ::prost::alloc::string::String,
-}
-impl ::prost::Name for Embedding {
-    const NAME: &'static str = "Embedding";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Embedding".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Embedding".into()
-    }
-}
-/// An index that should exist. It is an intention: writes never wait for it, maintenance builds it, and it never
-/// changes an answer.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Index {
-    /// Properties it covers, in order, at least one. Each gets an index of its own.
-    #[prost(string, repeated, tag = "1")]
-    pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Interface it comes from. Empty: declared in the type itself.
-    #[prost(string, tag = "2")]
-    pub inherited_from: ::prost::alloc::string::String,
-    /// What it is for. Zero: whatever suits each property. A kind that a property's type does not have, or one this
-    /// server does not know, is refused with INVALID_SCHEMA.
-    #[prost(enumeration = "IndexKind", tag = "3")]
-    pub kind: i32,
-    /// How vectors are compared. Zero: see the value. Refused with INVALID_SCHEMA beside a kind, on anything but
-    /// vectors, where another index of the same property says otherwise, and if this server does not know it.
-    #[prost(enumeration = "VectorMetric", tag = "4")]
-    pub metric: i32,
-}
-impl ::prost::Name for Index {
-    const NAME: &'static str = "Index";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Index".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Index".into()
-    }
-}
-/// An annotation without a meaning in this version.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Annotation {
-    /// Name, without the at sign. Empty is refused.
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// What stood between its parentheses, as written. Empty: no parentheses, or nothing between them.
-    #[prost(string, tag = "2")]
-    pub arguments: ::prost::alloc::string::String,
-}
-impl ::prost::Name for Annotation {
-    const NAME: &'static str = "Annotation";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Annotation".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Annotation".into()
-    }
-}
-/// A rule that every published version of the graph obeys.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Constraint {
-    /// Interface it comes from. Empty: declared in the type itself.
-    #[prost(string, tag = "6")]
-    pub inherited_from: ::prost::alloc::string::String,
-    /// Which rule; must be set.
-    #[prost(oneof = "constraint::Kind", tags = "1, 2, 3, 4, 5")]
-    pub kind: ::core::option::Option<constraint::Kind>,
-}
-/// Nested message and enum types in `Constraint`.
-pub mod constraint {
-    /// The properties that give an entity its id. At most one key a type; its properties are not nullable and
-    /// never change.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Key {
-        /// Properties, in declared order, at least one; no Blob, Vector or list.
-        #[prost(string, repeated, tag = "1")]
-        pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    }
-    impl ::prost::Name for Key {
-        const NAME: &'static str = "Key";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Key".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Key".into()
-        }
-    }
-    /// No two entities of the type have the same tuple of values. A tuple with a null in it is exempt.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Unique {
-        /// Properties, in declared order, at least one; no Blob, Vector or list.
-        #[prost(string, repeated, tag = "1")]
-        pub properties: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    }
-    impl ::prost::Name for Unique {
-        const NAME: &'static str = "Unique";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Unique".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Unique".into()
-        }
-    }
-    /// A number, day or moment lies between two bounds, both inclusive. Null is exempt.
-    #[derive(Clone, PartialEq, ::prost::Message)]
-    pub struct Range {
-        /// Property it applies to. Empty is refused.
-        #[prost(string, tag = "1")]
-        pub property: ::prost::alloc::string::String,
-        /// Lower bound. Not set: unbounded below.
-        #[prost(message, optional, tag = "2")]
-        pub min: ::core::option::Option<super::Value>,
-        /// Upper bound. Not set: unbounded above. One of the two must be set.
-        #[prost(message, optional, tag = "3")]
-        pub max: ::core::option::Option<super::Value>,
-    }
-    impl ::prost::Name for Range {
-        const NAME: &'static str = "Range";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Range".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Range".into()
-        }
-    }
-    /// A text contains a match of a regular expression; an anchored expression has to match from end to end. Null
-    /// is exempt.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Check {
-        /// String property it applies to. Empty is refused.
-        #[prost(string, tag = "1")]
-        pub property: ::prost::alloc::string::String,
-        /// The expression. Empty is refused.
-        #[prost(string, tag = "2")]
-        pub pattern: ::prost::alloc::string::String,
-    }
-    impl ::prost::Name for Check {
-        const NAME: &'static str = "Check";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Check".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Check".into()
-        }
-    }
-    /// How many edges of the type leave each node of its source type.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Cardinality {
-        /// Fewest. Zero: a node need not have any.
-        #[prost(uint64, tag = "1")]
-        pub min: u64,
-        /// Most. Not set: unbounded.
-        #[prost(uint64, optional, tag = "2")]
-        pub max: ::core::option::Option<u64>,
-    }
-    impl ::prost::Name for Cardinality {
-        const NAME: &'static str = "Cardinality";
-        const PACKAGE: &'static str = "omnigraph.v1";
-        fn full_name() -> ::prost::alloc::string::String {
-            "omnigraph.v1.Constraint.Cardinality".into()
-        }
-        fn type_url() -> ::prost::alloc::string::String {
-            "type.googleapis.com/omnigraph.v1.Constraint.Cardinality".into()
-        }
-    }
-    /// Which rule; must be set.
-    #[derive(Clone, PartialEq, ::prost::Oneof)]
-    pub enum Kind {
-        /// Identity.
-        #[prost(message, tag = "1")]
-        Key(Key),
-        /// Uniqueness.
-        #[prost(message, tag = "2")]
-        Unique(Unique),
-        /// Bounds.
-        #[prost(message, tag = "3")]
-        Range(Range),
-        /// Pattern.
-        #[prost(message, tag = "4")]
-        Check(Check),
-        /// Number of edges; edge types only.
-        #[prost(message, tag = "5")]
-        Cardinality(Cardinality),
-    }
-}
-impl ::prost::Name for Constraint {
-    const NAME: &'static str = "Constraint";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.Constraint".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.Constraint".into()
-    }
-}
-/// A change of name to be read as a rename, so that data and history stay. Without it, a name that went and a
-/// name that came are a drop and an addition.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SchemaRename {
-    /// The type before the change; must be set.
-    #[prost(message, optional, tag = "1")]
-    pub r#type: ::core::option::Option<TypeRef>,
-    /// The property before the change. Empty: the type itself is renamed.
-    #[prost(string, tag = "2")]
-    pub property: ::prost::alloc::string::String,
-    /// Name after the change. Empty is refused.
-    #[prost(string, tag = "3")]
-    pub new_name: ::prost::alloc::string::String,
-}
-impl ::prost::Name for SchemaRename {
-    const NAME: &'static str = "SchemaRename";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.SchemaRename".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.SchemaRename".into()
-    }
-}
-/// One step from a graph's schema to a wanted one.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SchemaChange {
-    /// What happens.
-    #[prost(enumeration = "schema_change::Action", tag = "1")]
-    pub action: i32,
-    /// The type concerned, by its name before the change, or after it if it is added. Not set: an interface.
-    #[prost(message, optional, tag = "2")]
-    pub r#type: ::core::option::Option<TypeRef>,
-    /// The property concerned, under the same rule. Empty: the type as a whole, or one of its constraints.
-    #[prost(string, tag = "3")]
-    pub property: ::prost::alloc::string::String,
-    /// Sentence for people that says what happens.
-    #[prost(string, tag = "4")]
-    pub description: ::prost::alloc::string::String,
-    /// Whether data or meaning is lost, so that applying it needs consent.
-    #[prost(bool, tag = "5")]
-    pub destructive: bool,
-    /// Whether it is a step the graph cannot take; ApplySchema would refuse it.
-    #[prost(bool, tag = "6")]
-    pub refused: bool,
-    /// Entities that have to be rewritten or checked. Zero: none.
-    #[prost(uint64, tag = "7")]
-    pub entities_touched: u64,
-}
-/// Nested message and enum types in `SchemaChange`.
-pub mod schema_change {
-    /// Kinds of steps.
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Action {
-        /// Never sent.
-        Unspecified = 0,
-        /// Something is declared that was not there.
-        Add = 1,
-        /// Something goes, with its data.
-        Drop = 2,
-        /// Something gets another name.
-        Rename = 3,
-        /// Something that stays is declared differently.
-        Alter = 4,
-    }
-    impl Action {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::Unspecified => "ACTION_UNSPECIFIED",
-                Self::Add => "ACTION_ADD",
-                Self::Drop => "ACTION_DROP",
-                Self::Rename => "ACTION_RENAME",
-                Self::Alter => "ACTION_ALTER",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "ACTION_UNSPECIFIED" => Some(Self::Unspecified),
-                "ACTION_ADD" => Some(Self::Add),
-                "ACTION_DROP" => Some(Self::Drop),
-                "ACTION_RENAME" => Some(Self::Rename),
-                "ACTION_ALTER" => Some(Self::Alter),
-                _ => None,
-            }
-        }
-    }
-}
-impl ::prost::Name for SchemaChange {
-    const NAME: &'static str = "SchemaChange";
-    const PACKAGE: &'static str = "omnigraph.v1";
-    fn full_name() -> ::prost::alloc::string::String {
-        "omnigraph.v1.SchemaChange".into()
-    }
-    fn type_url() -> ::prost::alloc::string::String {
-        "type.googleapis.com/omnigraph.v1.SchemaChange".into()
-    }
-}
-/// Built-in single-value types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum ScalarType {
-    /// Not said; refused with INVALID_SCHEMA.
-    Unspecified = 0,
-    /// UTF-8 text.
-    String = 1,
-    /// True or false.
-    Bool = 2,
-    /// Signed 32-bit integer.
-    I32 = 3,
-    /// Signed 64-bit integer.
-    I64 = 4,
-    /// Unsigned 32-bit integer.
-    U32 = 5,
-    /// Unsigned 64-bit integer.
-    U64 = 6,
-    /// 32-bit floating point number.
-    F32 = 7,
-    /// 64-bit floating point number.
-    F64 = 8,
-    /// Calendar day.
-    Date = 9,
-    /// Moment in UTC, to the microsecond.
-    Datetime = 10,
-    /// Bytes of any size, stored apart from the row. Not part of keys, unique tuples or comparisons.
-    Blob = 11,
-}
-impl ScalarType {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "SCALAR_TYPE_UNSPECIFIED",
-            Self::String => "SCALAR_TYPE_STRING",
-            Self::Bool => "SCALAR_TYPE_BOOL",
-            Self::I32 => "SCALAR_TYPE_I32",
-            Self::I64 => "SCALAR_TYPE_I64",
-            Self::U32 => "SCALAR_TYPE_U32",
-            Self::U64 => "SCALAR_TYPE_U64",
-            Self::F32 => "SCALAR_TYPE_F32",
-            Self::F64 => "SCALAR_TYPE_F64",
-            Self::Date => "SCALAR_TYPE_DATE",
-            Self::Datetime => "SCALAR_TYPE_DATETIME",
-            Self::Blob => "SCALAR_TYPE_BLOB",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "SCALAR_TYPE_UNSPECIFIED" => Some(Self::Unspecified),
-            "SCALAR_TYPE_STRING" => Some(Self::String),
-            "SCALAR_TYPE_BOOL" => Some(Self::Bool),
-            "SCALAR_TYPE_I32" => Some(Self::I32),
-            "SCALAR_TYPE_I64" => Some(Self::I64),
-            "SCALAR_TYPE_U32" => Some(Self::U32),
-            "SCALAR_TYPE_U64" => Some(Self::U64),
-            "SCALAR_TYPE_F32" => Some(Self::F32),
-            "SCALAR_TYPE_F64" => Some(Self::F64),
-            "SCALAR_TYPE_DATE" => Some(Self::Date),
-            "SCALAR_TYPE_DATETIME" => Some(Self::Datetime),
-            "SCALAR_TYPE_BLOB" => Some(Self::Blob),
-            _ => None,
-        }
-    }
-}
-/// What an index is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum IndexKind {
-    /// Whatever suits the type of the property: equality, ranges, membership in lists, neighbours of vectors.
-    Unspecified = 0,
-    /// Words in text, ranked. String only.
-    Text = 1,
-    /// Any part of a text. String only.
-    Ngram = 2,
-}
-impl IndexKind {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "INDEX_KIND_UNSPECIFIED",
-            Self::Text => "INDEX_KIND_TEXT",
-            Self::Ngram => "INDEX_KIND_NGRAM",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "INDEX_KIND_UNSPECIFIED" => Some(Self::Unspecified),
-            "INDEX_KIND_TEXT" => Some(Self::Text),
-            "INDEX_KIND_NGRAM" => Some(Self::Ngram),
-            _ => None,
-        }
-    }
-}
-/// How two vectors are compared; less is nearer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum VectorMetric {
-    /// Not said: as the indexes of the property say, cosine where none does.
-    Unspecified = 0,
-    /// One minus the cosine of the angle between them.
-    Cosine = 1,
-    /// The square of their Euclidean distance.
-    L2 = 2,
-    /// One minus their inner product.
-    Dot = 3,
-}
-impl VectorMetric {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "VECTOR_METRIC_UNSPECIFIED",
-            Self::Cosine => "VECTOR_METRIC_COSINE",
-            Self::L2 => "VECTOR_METRIC_L2",
-            Self::Dot => "VECTOR_METRIC_DOT",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "VECTOR_METRIC_UNSPECIFIED" => Some(Self::Unspecified),
-            "VECTOR_METRIC_COSINE" => Some(Self::Cosine),
-            "VECTOR_METRIC_L2" => Some(Self::L2),
-            "VECTOR_METRIC_DOT" => Some(Self::Dot),
-            _ => None,
-        }
-    }
-}
 /// What to look for: a vector, words, or both. A search for neither answers INVALID_ARGUMENT.
 ///
 /// The best come first, and those as good by id, so a search of one version has the same answer every time. Conditions
@@ -6619,7 +6783,7 @@ pub struct PlanSchemaRequest {
     /// The wanted schema; must be set.
     #[prost(message, optional, tag = "3")]
     pub schema: ::core::option::Option<SchemaDefinition>,
-    /// Changes of name to be read as renames. Empty: only those that stable ids show.
+    /// Changes of name to be read as renames. Empty: only those that stable ids and `@was` show.
     #[prost(message, repeated, tag = "4")]
     pub renames: ::prost::alloc::vec::Vec<SchemaRename>,
 }
@@ -6642,6 +6806,12 @@ pub struct PlanSchemaResponse {
     /// Steps in the order in which they would be applied. Empty: nothing to do.
     #[prost(message, repeated, tag = "2")]
     pub changes: ::prost::alloc::vec::Vec<SchemaChange>,
+    /// The schema as it would be, with the stable ids of what stays.
+    #[prost(message, optional, tag = "3")]
+    pub schema: ::core::option::Option<Schema>,
+    /// The same as `.pg` text, in canonical layout and without comments.
+    #[prost(string, tag = "4")]
+    pub source: ::prost::alloc::string::String,
 }
 impl ::prost::Name for PlanSchemaResponse {
     const NAME: &'static str = "PlanSchemaResponse";
@@ -6662,7 +6832,7 @@ pub struct ApplySchemaRequest {
     /// The wanted schema; must be set.
     #[prost(message, optional, tag = "2")]
     pub schema: ::core::option::Option<SchemaDefinition>,
-    /// Changes of name to be read as renames. Empty: only those that stable ids show.
+    /// Changes of name to be read as renames. Empty: only those that stable ids and `@was` show.
     #[prost(message, repeated, tag = "3")]
     pub renames: ::prost::alloc::vec::Vec<SchemaRename>,
     /// Consent to steps that lose data. False: they answer CONFIRMATION_REQUIRED.
@@ -6697,6 +6867,53 @@ impl ::prost::Name for ApplySchemaResponse {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "type.googleapis.com/omnigraph.v1.ApplySchemaResponse".into()
+    }
+}
+/// Request of DiffSchemas.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DiffSchemasRequest {
+    /// Graph id. Empty is refused.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// The version before. Not set: head of main.
+    #[prost(message, optional, tag = "2")]
+    pub before: ::core::option::Option<ReadSelector>,
+    /// The version after. Not set: head of main.
+    #[prost(message, optional, tag = "3")]
+    pub after: ::core::option::Option<ReadSelector>,
+}
+impl ::prost::Name for DiffSchemasRequest {
+    const NAME: &'static str = "DiffSchemasRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.DiffSchemasRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.DiffSchemasRequest".into()
+    }
+}
+/// Response of DiffSchemas.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DiffSchemasResponse {
+    /// The version before.
+    #[prost(message, optional, tag = "1")]
+    pub before: ::core::option::Option<CommitRef>,
+    /// The version after.
+    #[prost(message, optional, tag = "2")]
+    pub after: ::core::option::Option<CommitRef>,
+    /// Steps from the one to the other. They are neither destructive nor refused, and their costs are not told. Empty:
+    /// both have the same schema.
+    #[prost(message, repeated, tag = "3")]
+    pub changes: ::prost::alloc::vec::Vec<SchemaChange>,
+}
+impl ::prost::Name for DiffSchemasResponse {
+    const NAME: &'static str = "DiffSchemasResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.DiffSchemasResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "type.googleapis.com/omnigraph.v1.DiffSchemasResponse".into()
     }
 }
 /// Request of GetSnapshot.
@@ -7368,8 +7585,9 @@ pub mod graph_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.GraphService", "GetSchema"));
             self.inner.unary(req, path, codec).await
         }
-        /// Answers the steps that lead from the schema of a branch's head to a wanted one, and what they would cost.
-        /// Writes nothing and promises nothing: ApplySchema works the steps out again.
+        /// Answers the steps that lead from the schema of a branch's head to a wanted one, what they would cost, and what
+        /// stands against them. Reads the rows that new constraints concern. Writes nothing and promises nothing:
+        /// ApplySchema works the steps out again, and with the `expected_head` of a plan comes to the same.
         ///
         /// Reasons: INVALID_SCHEMA, TYPE_NOT_FOUND and PROPERTY_NOT_FOUND for a rename of what is not there.
         pub async fn plan_schema(
@@ -7397,10 +7615,12 @@ pub mod graph_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Gives a branch another schema, and changes its data accordingly, in one commit. The whole resulting graph
-        /// has to obey the new schema. A schema that is the same already changes nothing.
+        /// has to obey the new schema. A schema that is the same already changes nothing. What is dropped stays readable at
+        /// older commits.
         ///
-        /// Reasons: those of PlanSchema, CONFIRMATION_REQUIRED for destructive steps without consent, and those of
-        /// Mutate that speak of constraints.
+        /// Reasons: those of PlanSchema; SCHEMA_REFUSED with every step the graph cannot take; CONFIRMATION_REQUIRED for
+        /// destructive steps without consent. BadRequest lists the steps, its `field` being `node:Person.age`, `edge:Knows` or
+        /// `interface:Named`.
         pub async fn apply_schema(
             &mut self,
             request: impl tonic::IntoRequest<super::ApplySchemaRequest>,
@@ -7423,6 +7643,33 @@ pub mod graph_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("omnigraph.v1.GraphService", "ApplySchema"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Answers how the schema of one version differs from that of another, which may be of different branches. Types and
+        /// properties are known by their stable ids, so what was renamed in between is told as renamed. Writes nothing, and
+        /// reads no row.
+        pub async fn diff_schemas(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DiffSchemasRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DiffSchemasResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.GraphService/DiffSchemas",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.GraphService", "DiffSchemas"));
             self.inner.unary(req, path, codec).await
         }
         /// Answers which stored table versions make up a version of the graph, for programs that read the tables
@@ -7680,8 +7927,9 @@ pub mod graph_service_server {
             tonic::Response<super::GetSchemaResponse>,
             tonic::Status,
         >;
-        /// Answers the steps that lead from the schema of a branch's head to a wanted one, and what they would cost.
-        /// Writes nothing and promises nothing: ApplySchema works the steps out again.
+        /// Answers the steps that lead from the schema of a branch's head to a wanted one, what they would cost, and what
+        /// stands against them. Reads the rows that new constraints concern. Writes nothing and promises nothing:
+        /// ApplySchema works the steps out again, and with the `expected_head` of a plan comes to the same.
         ///
         /// Reasons: INVALID_SCHEMA, TYPE_NOT_FOUND and PROPERTY_NOT_FOUND for a rename of what is not there.
         async fn plan_schema(
@@ -7692,15 +7940,27 @@ pub mod graph_service_server {
             tonic::Status,
         >;
         /// Gives a branch another schema, and changes its data accordingly, in one commit. The whole resulting graph
-        /// has to obey the new schema. A schema that is the same already changes nothing.
+        /// has to obey the new schema. A schema that is the same already changes nothing. What is dropped stays readable at
+        /// older commits.
         ///
-        /// Reasons: those of PlanSchema, CONFIRMATION_REQUIRED for destructive steps without consent, and those of
-        /// Mutate that speak of constraints.
+        /// Reasons: those of PlanSchema; SCHEMA_REFUSED with every step the graph cannot take; CONFIRMATION_REQUIRED for
+        /// destructive steps without consent. BadRequest lists the steps, its `field` being `node:Person.age`, `edge:Knows` or
+        /// `interface:Named`.
         async fn apply_schema(
             &self,
             request: tonic::Request<super::ApplySchemaRequest>,
         ) -> std::result::Result<
             tonic::Response<super::ApplySchemaResponse>,
+            tonic::Status,
+        >;
+        /// Answers how the schema of one version differs from that of another, which may be of different branches. Types and
+        /// properties are known by their stable ids, so what was renamed in between is told as renamed. Writes nothing, and
+        /// reads no row.
+        async fn diff_schemas(
+            &self,
+            request: tonic::Request<super::DiffSchemasRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DiffSchemasResponse>,
             tonic::Status,
         >;
         /// Answers which stored table versions make up a version of the graph, for programs that read the tables
@@ -8168,6 +8428,51 @@ pub mod graph_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ApplySchemaSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.GraphService/DiffSchemas" => {
+                    #[allow(non_camel_case_types)]
+                    struct DiffSchemasSvc<T: GraphService>(pub Arc<T>);
+                    impl<
+                        T: GraphService,
+                    > tonic::server::UnaryService<super::DiffSchemasRequest>
+                    for DiffSchemasSvc<T> {
+                        type Response = super::DiffSchemasResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::DiffSchemasRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as GraphService>::diff_schemas(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DiffSchemasSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

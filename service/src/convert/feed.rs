@@ -6,7 +6,7 @@ use omnigraph_proto::v1;
 use omnigraph_proto::v1::watch_commits_request::Start;
 use omnigraph_proto::v1::watch_commits_response::Part;
 
-use super::{change, commit, required, selector};
+use super::{change, commit, evolve, required, selector};
 
 /// What is followed.
 ///
@@ -37,6 +37,10 @@ pub fn to_engine(request: v1::WatchCommitsRequest) -> Result<WatchRequest> {
 pub fn to_proto(message: FeedMessage) -> Vec<v1::WatchCommitsResponse> {
     let parts = match message {
         FeedMessage::Begin(info) => vec![Part::Begin(commit::to_proto(*info))],
+        FeedMessage::Schema(steps) => {
+            let changes = steps.into_iter().map(evolve::difference_to_proto).collect();
+            vec![Part::Schema(v1::SchemaChanges { changes })]
+        }
         FeedMessage::Changes(changes) => change::cut(changes).into_iter().map(Part::Changes).collect(),
         FeedMessage::End { cursor } => vec![Part::End(v1::WatchPosition { cursor })],
         FeedMessage::Idle { cursor } => vec![Part::Idle(v1::WatchPosition { cursor })],

@@ -7,6 +7,7 @@ pub mod branch;
 pub mod change;
 pub mod commit;
 pub mod entity;
+pub mod evolve;
 pub mod feed;
 pub mod index;
 pub mod merge;

@@ -10,7 +10,7 @@ use omnigraph_proto::v1::list_changes_request::Scope;
 use omnigraph_proto::v1::list_changes_response::Part;
 
 use crate::convert::change::{self, Gathered};
-use crate::convert::{commit, required, selector, set};
+use crate::convert::{commit, evolve, required, selector, set};
 use crate::state::State;
 
 /// `ListChanges`: the header, then the batches. What fails before the first difference fails before the header.
@@ -36,6 +36,7 @@ pub(super) async fn list(
     let header = v1::ChangesHeader {
         before: diff.before.as_ref().map(|before| commit::ref_to_proto(before, before_named)),
         after: Some(commit::ref_to_proto(&diff.after, after_named)),
+        schema_changes: diff.schema.into_iter().map(evolve::difference_to_proto).collect(),
     };
     let mut changes = diff.changes;
     let first = changes.try_next().await?;

@@ -5,7 +5,9 @@ use omnigraph_proto::v1::graph_service_server::GraphService;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::stream::{Call, Streamed};
-use super::{about, actor, answer, catalog, entities, export, graph_of, load, mutate, neighbors, search, versions};
+use super::{
+    about, actor, answer, catalog, entities, evolve, export, graph_of, load, mutate, neighbors, search, versions,
+};
 use crate::api::Api;
 use crate::status;
 
@@ -38,12 +40,21 @@ impl GraphService for Api {
         answer(&request.graph.clone(), versions::get_schema(&self.state, request)).await
     }
 
-    async fn plan_schema(&self, _request: Request<v1::PlanSchemaRequest>) -> Answer<v1::PlanSchemaResponse> {
-        Err(status::not_implemented("omnigraph.v1.GraphService/PlanSchema"))
+    async fn plan_schema(&self, request: Request<v1::PlanSchemaRequest>) -> Answer<v1::PlanSchemaResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), evolve::plan(&self.state, request)).await
     }
 
-    async fn apply_schema(&self, _request: Request<v1::ApplySchemaRequest>) -> Answer<v1::ApplySchemaResponse> {
-        Err(status::not_implemented("omnigraph.v1.GraphService/ApplySchema"))
+    async fn apply_schema(&self, request: Request<v1::ApplySchemaRequest>) -> Answer<v1::ApplySchemaResponse> {
+        let actor = actor(request.metadata());
+        let request = request.into_inner();
+        let graph = graph_of(request.options.as_ref());
+        answer(&graph, async { evolve::apply(&self.state, request, actor?).await }).await
+    }
+
+    async fn diff_schemas(&self, request: Request<v1::DiffSchemasRequest>) -> Answer<v1::DiffSchemasResponse> {
+        let request = request.into_inner();
+        answer(&request.graph.clone(), evolve::diff(&self.state, request)).await
     }
 
     async fn get_snapshot(&self, request: Request<v1::GetSnapshotRequest>) -> Answer<v1::GetSnapshotResponse> {

@@ -8,6 +8,7 @@ mod changes;
 mod commit_service;
 mod commits;
 mod entities;
+mod evolve;
 mod export;
 mod graph_service;
 pub(crate) mod load;

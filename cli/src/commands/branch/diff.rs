@@ -10,11 +10,7 @@ use crate::commands::wanted::WantedArgs;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::output::diff;
-use crate::selector;
-
-const VERSIONS: &str = "FROM and TO name versions: a branch by its name, a commit as commit:ID, a tag as tag:NAME, a \
-                        branch at a time as NAME@2013-01-31T09:30:00Z or NAME@2013-01-31. branch:NAME is a branch \
-                        whatever its name looks like. One word alone is TO, and FROM is main.";
+use crate::selector::{self, VERSIONS};
 
 /// Show what differs between two versions, entity by entity and property by property, whatever branches they are of.
 #[derive(Debug, Args)]

@@ -8,7 +8,9 @@ use clap::Args;
 use futures::StreamExt as _;
 use omnigraph_engine::Access;
 use omnigraph_engine::model::branch::MAIN;
-use omnigraph_engine::model::{CommitInfo, EntityChange, FeedMessage, ReadSelector, Schema, WatchRequest, WatchStart};
+use omnigraph_engine::model::{
+    CommitInfo, EntityChange, FeedMessage, ReadSelector, Schema, SchemaStep, WatchRequest, WatchStart,
+};
 
 use crate::address::Words;
 use crate::args::ScopeArgs;
@@ -16,7 +18,7 @@ use crate::commands::wanted::WantedArgs;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::output::colour::Paint;
-use crate::output::{Answer, diff, log, unwritten};
+use crate::output::{Answer, diff, evolve, log, unwritten};
 
 /// Changes in one line of JSON. A commit of more has several lines.
 const LINE_CHANGES: usize = 1000;
@@ -124,7 +126,7 @@ struct Teller {
 
 impl Teller {
     fn new(json: bool, changes: bool, schema: Arc<Schema>) -> Self {
-        let lines = Lines { commit: None, changes: changes.then(VecDeque::new), schema };
+        let lines = Lines { commit: None, changes: changes.then(VecDeque::new), steps: Vec::new(), schema };
         Self { answer: Answer::new(), lines, json, paint: Paint::stdout() }
     }
 
@@ -132,7 +134,7 @@ impl Teller {
     fn tell(&mut self, message: FeedMessage) -> Result<Option<String>> {
         let cursor = match &message {
             FeedMessage::End { cursor } | FeedMessage::Idle { cursor } => Some(cursor.clone()),
-            FeedMessage::Begin(_) | FeedMessage::Changes(_) => None,
+            FeedMessage::Begin(_) | FeedMessage::Schema(_) | FeedMessage::Changes(_) => None,
         };
         if self.json {
             for line in self.lines.take(message) {
@@ -148,6 +150,7 @@ impl Teller {
     fn text(&self, message: &FeedMessage) -> String {
         match message {
             FeedMessage::Begin(commit) => log::block(commit, self.paint),
+            FeedMessage::Schema(steps) => evolve::steps_text(steps, false, self.paint),
             FeedMessage::Changes(changes) => {
                 changes.iter().map(|change| diff::text(change, &self.lines.schema, self.paint)).collect()
             }
@@ -162,6 +165,8 @@ struct Lines {
     commit: Option<Box<CommitInfo>>,
     /// Those that no line has yet; `None` where only commits were asked for.
     changes: Option<VecDeque<EntityChange>>,
+    /// How the commit changed the schema, for its first line.
+    steps: Vec<SchemaStep>,
     schema: Arc<Schema>,
 }
 
@@ -172,7 +177,12 @@ impl Lines {
             FeedMessage::Begin(commit) => {
                 // What there was of a commit before is told again.
                 self.changes.iter_mut().for_each(VecDeque::clear);
+                self.steps.clear();
                 self.commit = Some(commit);
+                Vec::new()
+            }
+            FeedMessage::Schema(steps) => {
+                self.steps = steps;
                 Vec::new()
             }
             FeedMessage::Changes(more) => {
@@ -196,7 +206,11 @@ impl Lines {
         let commit = self.commit.as_ref()?;
         let changes: Option<Vec<EntityChange>> =
             self.changes.as_mut().map(|changes| changes.drain(..changes.len().min(LINE_CHANGES)).collect());
-        Some(log::block_json(commit, changes.as_deref(), &self.schema, cursor))
+        let mut line = log::block_json(commit, changes.as_deref(), &self.schema, cursor);
+        if !self.steps.is_empty() {
+            line["schema"] = evolve::steps_json(&std::mem::take(&mut self.steps), false).into();
+        }
+        Some(line)
     }
 }
 

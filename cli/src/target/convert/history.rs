@@ -7,6 +7,7 @@ use omnigraph_engine::model::{
     MergeOutcome, MergePreview, MergeSummary, Resolution, Side, TagInfo, WatchRequest, WatchStart,
 };
 
+use super::evolve::step_in;
 use super::{actor_in, commit_in, counts_in, entity_in, micros, receipt_in, type_in, type_out};
 use crate::failure::{Exit, Failure, Result};
 use crate::target::{Applied, Merged};
@@ -216,6 +217,7 @@ pub(in crate::target) fn watch_out(graph: &client::Graph, request: &WatchRequest
 pub(in crate::target) fn message_in(message: client::FeedMessage) -> FeedMessage {
     match message {
         client::FeedMessage::Begin(commit) => FeedMessage::Begin(Box::new(commit_in(*commit))),
+        client::FeedMessage::Schema(steps) => FeedMessage::Schema(steps.into_iter().map(step_in).collect()),
         client::FeedMessage::Changes(changes) => FeedMessage::Changes(changes.into_iter().map(change_in).collect()),
         client::FeedMessage::End { cursor } => FeedMessage::End { cursor },
         client::FeedMessage::Idle { cursor } => FeedMessage::Idle { cursor },

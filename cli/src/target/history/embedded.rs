@@ -30,6 +30,7 @@ fn applied(result: MergeResult, options: &WriteOptions) -> Applied {
 
 fn changes(diff: Diff) -> Changes {
     Changes {
+        schema: diff.schema,
         before: diff.before.map(|before| before.head().to_string()),
         after: diff.after.head().to_string(),
         stream: diff.changes.map_err(Failure::from).boxed(),

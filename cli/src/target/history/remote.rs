@@ -40,6 +40,7 @@ macro_rules! settled {
 
 fn changes(changes: client::Changes) -> Changes {
     Changes {
+        schema: changes.schema.into_iter().map(convert::evolve::step_in).collect(),
         before: changes.before.map(|before| before.id),
         after: changes.after.id,
         stream: changes.changes.map_ok(into::change_in).map_err(Failure::from).boxed(),

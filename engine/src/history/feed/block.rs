@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::history::diff;
 use crate::limits;
 use crate::manifest::Snapshot;
-use crate::model::{CommitInfo, DiffFilter, Entity, EntityChange, TypeRef, Value};
+use crate::model::{CommitInfo, DiffFilter, Entity, EntityChange, SchemaStep, TypeRef, Value};
+use crate::schema::evolve;
 use crate::txn::Core;
 
 /// A commit that is being told.
@@ -18,13 +19,14 @@ pub(super) struct Block {
     pub commit: Arc<CommitInfo>,
     /// The state it made, if that was looked at.
     pub state: Option<Arc<Snapshot>>,
+    schema: Vec<SchemaStep>,
     changes: Option<BoxStream<'static, Result<EntityChange>>>,
 }
 
 impl Block {
     /// Of a commit that changed nothing that is wanted.
     pub fn empty(commit: Arc<CommitInfo>) -> Self {
-        Self { commit, state: None, changes: None }
+        Self { commit, state: None, schema: Vec::new(), changes: None }
     }
 
     /// Of the difference that a commit makes. Both states are held until the last change was told.
@@ -42,7 +44,14 @@ impl Block {
             Some(filter) => Some(diff::of_snapshots(core, Some(before), &after, &filter).await?),
             None => None,
         };
-        Ok(Self { commit, state: Some(after), changes })
+        let schema = evolve::changes(before, &after)?;
+        Ok(Self { commit, state: Some(after), schema, changes })
+    }
+
+    /// How the commit changed the schema, told once.
+    pub fn schema(&mut self) -> Option<Vec<SchemaStep>> {
+        let steps = std::mem::take(&mut self.schema);
+        (!steps.is_empty()).then_some(steps)
     }
 
     /// The next changes; `None` once all were told.

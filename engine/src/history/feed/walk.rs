@@ -89,6 +89,9 @@ impl Walk {
         }
         loop {
             if let Some(block) = &mut self.block {
+                if let Some(steps) = block.schema() {
+                    return Ok(FeedMessage::Schema(steps));
+                }
                 return match block.batch().await {
                     Ok(Some(changes)) => Ok(FeedMessage::Changes(changes)),
                     Ok(None) => self.end_block(),

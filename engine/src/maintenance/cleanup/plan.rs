@@ -131,10 +131,10 @@ impl Plan {
 
     /// What goes of the manifest, as it is announced.
     pub(super) fn going(&self) -> Vec<GoingLine> {
-        let whole = self.branches.iter().map(|line| GoingLine {
-            lance_branch: Some(line.clone()),
-            versions: vec![(0, u64::MAX)],
-        });
+        let whole = self
+            .branches
+            .iter()
+            .map(|line| GoingLine { lance_branch: Some(line.clone()), versions: vec![(0, u64::MAX)] });
         let lines = self.look.lines.iter().filter_map(|line| {
             let goes = |version: &u64| {
                 let state = State { lance_branch: line.lance_branch.clone(), manifest_version: *version };

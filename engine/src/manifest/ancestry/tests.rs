@@ -22,6 +22,7 @@ fn commit(id: &str, parents: Vec<String>) -> CommitInfo {
         manifest_version: 1,
         lance_branch: None,
         merge: None,
+        imported: None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Names, Scope, annotations, spelling};
 use crate::limits;
 use crate::model::{EntityKind, EntityType, IndexDecl, Property, PropertyType, ScalarType};
+use crate::schema::default::default_of;
 use crate::schema::print::{index_arguments, type_text};
 use crate::schema::problem::{Part, Problems, hint, shown};
 
@@ -170,6 +171,9 @@ fn own_property(scope: &Scope<'_>, index: usize, property: &Property, problems: 
     }
     annotations(&property.annotations, problems, |k| scope.owner.at(Part::PropertyAnnotation(index, k)));
     property_type(scope, index, property, problems);
+    if let Some(Err(what)) = default_of(property) {
+        problems.report(scope.owner.at(Part::PropertyType(index)), || format!("{}: {what}", shown(name)));
+    }
 }
 
 fn property_type(scope: &Scope<'_>, index: usize, property: &Property, problems: &mut Problems<'_>) {

@@ -10,6 +10,7 @@ pub mod commit;
 pub mod compact;
 pub mod delta;
 pub mod error;
+pub mod evolve;
 pub mod filter;
 mod handler;
 pub mod index;

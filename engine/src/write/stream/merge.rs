@@ -6,10 +6,11 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
 use arrow_select::interleave::interleave;
 use arrow_select::take::take_record_batch;
 
-use crate::data::InputBatch;
+use crate::data::{InputBatch, array_from_values};
 use crate::error::{Error, Result};
 use crate::format::arrow::{DST, SRC};
 use crate::model::{EntityKind, EntityType};
+use crate::schema::default;
 use crate::store::lance::Table;
 use crate::store::lance::keys::KeyHash;
 
@@ -42,7 +43,8 @@ pub(super) async fn split(
         found.iter().enumerate().filter(|(_, f)| f.is_some() == hit).map(|(r, _)| r).collect()
     };
     let (new, old) = (rows_where(false), rows_where(true));
-    let inserts = part(input, keys, found, &new)?;
+    let mut inserts = part(input, keys, found, &new)?;
+    fill_defaults(ty, input, &new, &mut inserts)?;
     let mut updates = part(input, keys, found, &old)?;
     if let (Some(table), false) = (table, old.is_empty()) {
         fill(table, ty, input, &old, &mut updates).await?;
@@ -64,6 +66,32 @@ fn part(input: &InputBatch, keys: &[Option<KeyHash>], found: &[Option<u64>], row
         found: rows.iter().filter_map(|r| keys[*r].zip(found[*r])).collect(),
         vacated: None,
     })
+}
+
+/// Gives new rows the defaults of properties they do not mention.
+fn fill_defaults(ty: &EntityType, input: &InputBatch, rows: &[usize], part: &mut Part) -> Result<()> {
+    let Some(mentioned) = input.mentioned.as_ref().filter(|_| !rows.is_empty()) else { return Ok(()) };
+    let schema = part.batch.schema();
+    let mut filled = part.batch.columns().to_vec();
+    for (property, bits) in ty.properties.iter().zip(mentioned) {
+        if rows.iter().all(|row| bits.value(*row)) {
+            continue;
+        }
+        let value = default::value(property);
+        if value.is_null() {
+            continue;
+        }
+        let default = array_from_values(&property.ty, &[value])?;
+        let position =
+            schema.index_of(&property.name).map_err(|_| Error::internal("a column is missing from an input"))?;
+        let pick: Vec<(usize, usize)> =
+            rows.iter().enumerate().map(|(i, row)| if bits.value(*row) { (0, i) } else { (1, 0) }).collect();
+        filled[position] = interleave(&[filled[position].as_ref(), default.as_ref()], &pick)
+            .map_err(|e| Error::internal(format!("the default of {} does not fit", property.name)).caused_by(e))?;
+    }
+    part.batch =
+        RecordBatch::try_new(schema, filled).map_err(|e| Error::internal("filled rows do not fit").caused_by(e))?;
+    Ok(())
 }
 
 /// Fills unmentioned properties of updates with their stored values, and notes where edges started.

@@ -22,6 +22,7 @@ fn commit() -> CommitInfo {
         manifest_version: u64::MAX,
         lance_branch: Some("L".into()),
         merge: None,
+        imported: None,
     }
 }
 

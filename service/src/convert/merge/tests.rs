@@ -80,6 +80,7 @@ fn result(outcome: MergeOutcome) -> MergeResult {
         manifest_version: 3,
         lance_branch: None,
         merge: None,
+        imported: None,
     };
     let receipt = Receipt { commit, changed: true, replayed: false, steps: Vec::new(), records: 0 };
     MergeResult { outcome, base: "B".into(), source: "S2".into(), settled: 2, receipt, source_deleted: None }

@@ -175,7 +175,8 @@ fn properties(path: &str, messages: Vec<v1::Property>, problems: &mut Problems) 
 fn property(path: &str, message: v1::Property, problems: &mut Problems) -> Property {
     let id = match message.stable_id.as_str() {
         "" => 0,
-        text => text.parse().ok().filter(|id| *id != 0).unwrap_or_else(|| {
+        // Only as it was written: there is one text for each id.
+        text => text.parse().ok().filter(|id: &u32| *id != 0 && id.to_string() == text).unwrap_or_else(|| {
             problems.report(format!("{path}.stable_id"), "not a stable id this server made");
             0
         }),

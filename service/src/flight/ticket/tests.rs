@@ -23,6 +23,7 @@ fn snapshot() -> Snapshot {
         manifest_version: 9,
         lance_branch: Some("L".into()),
         merge: None,
+        imported: None,
     };
     rows.push(commit_row::encode(&commit, &CommitExtras::default()).unwrap());
     let identity = BranchIdentity { name: "b".into(), branch_id: "B".into(), lance_branch: Some("L".into()) };

@@ -11,7 +11,7 @@ const ROOT: &str = "engine/src/";
 /// Top-level modules of the engine, highest layer first.
 pub const TABLE: [(u8, &[&str]); 8] = [
     (7, &["engine", "graph"]),
-    (6, &["write", "read", "branch", "merge", "schema", "history", "maintenance"]),
+    (6, &["write", "read", "branch", "merge", "schema", "history", "archive", "maintenance"]),
     (5, &["txn", "recovery"]),
     (4, &["manifest", "intent"]),
     (3, &["store"]),

@@ -33,6 +33,7 @@ fn begin(id: &str) -> FeedMessage {
         manifest_version: 1,
         lance_branch: None,
         merge: None,
+        imported: None,
     }))
 }
 

@@ -29,6 +29,7 @@ fn commit() -> Arc<CommitInfo> {
         manifest_version: 1,
         lance_branch: None,
         merge: None,
+        imported: None,
     })
 }
 
@@ -36,7 +37,7 @@ fn commit() -> Arc<CommitInfo> {
 async fn messages(values: Vec<Value>) -> Vec<usize> {
     let changes: Vec<_> = values.into_iter().enumerate().map(|(i, value)| Ok(change(i, value))).collect();
     let changes = Some(futures::stream::iter(changes).boxed());
-    let mut block = Block { commit: commit(), state: None, changes };
+    let mut block = Block { commit: commit(), state: None, schema: Vec::new(), changes };
     let (mut sizes, mut next) = (Vec::new(), 0);
     while let Some(batch) = block.batch().await.unwrap() {
         assert!(batch.iter().enumerate().all(|(i, change)| change.id == (next + i).to_string()));
@@ -71,7 +72,7 @@ async fn a_message_is_full_by_number_or_by_size() {
 async fn an_error_is_told_in_place_of_what_was_gathered() {
     let error = crate::error::Error::internal("broken");
     let changes = futures::stream::iter(vec![Ok(change(0, Value::Null)), Err(error)]).boxed();
-    let mut block = Block { commit: commit(), state: None, changes: Some(changes) };
+    let mut block = Block { commit: commit(), state: None, schema: Vec::new(), changes: Some(changes) };
     assert_eq!(block.batch().await.unwrap_err().message(), "broken");
     assert!(Block::empty(commit()).batch().await.unwrap().is_none());
 }
