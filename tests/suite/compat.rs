@@ -120,7 +120,7 @@ async fn a_graph_of_format_4_is_read_as_it_was_written() {
     let main = graph.snapshot(&head("main")).await.unwrap();
     let indexes = graph.index_status(&main).await.unwrap();
     let there: Vec<&str> = indexes.iter().filter(|i| i.present).map(|i| i.index.column.as_str()).collect();
-    assert_eq!(there, ["title", "body", "role"]);
+    assert_eq!(there, ["id", "slug", "title", "body", "role", "id", "id", "src", "dst"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -50,7 +50,7 @@ async fn a_graph_moves_through_a_file() {
     for (words, code) in [
         (&["import", "a.zst", "./new.omni"][..], 4),
         (&["import", "p.jsonl", "./other.omni"], 1),
-        (&["import", "nowhere", "./other.omni"], 1),
+        (&["import", "nowhere", "./other.omni"], 3),
         (&["import", "a.zst", "http://host:1"], 2),
         (&["export", "--all", "--server", "http://host:1", "--graph", "g"], 2),
         (&["export", "--all", "./old.omni", "--branch", "review"], 2),

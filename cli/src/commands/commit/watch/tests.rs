@@ -54,7 +54,7 @@ fn end(cursor: &str) -> FeedMessage {
 /// Of each line the commit, the number of changes and the cursor.
 fn lines(changes_wanted: bool, messages: Vec<FeedMessage>) -> Vec<(String, Option<usize>, Option<String>)> {
     let schema = Arc::new(omnigraph_engine::schema::parse("node A {}").unwrap());
-    let mut lines = Lines { commit: None, changes: changes_wanted.then(VecDeque::new), schema };
+    let mut lines = Lines { commit: None, changes: changes_wanted.then(VecDeque::new), steps: Vec::new(), schema };
     let told = messages.into_iter().flat_map(|message| lines.take(message));
     told.map(|line| {
         let text = |json: &serde_json::Value| json.as_str().map(ToString::to_string);
