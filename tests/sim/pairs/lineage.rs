@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use omnigraph_engine::Error;
-use omnigraph_engine::model::CommitInfo;
+use omnigraph_engine::model::{CommitInfo, Receipt, SchemaApply, WriteOptions};
 
 use super::upkeep::{ALIVE, LONG, MORTAL, clean};
 use super::*;
@@ -35,6 +35,18 @@ const DELETE_IF_ALLOWED: Role = Role { may_fail: &[Reason::BranchProtected], ..D
 const TAG_B: Role =
     silent(deed!(g => async move { g.create_tag("old", &head("b"), "", &Actor::default()).await }), GONE);
 
+const EVOLVE: Role = writer(deed!(g => async move { evolve(&g, "main", "level").await }), ("main", "<level>"), NONE);
+const EVOLVE_ELSE: Role = writer(deed!(g => async move { evolve(&g, "main", "rank").await }), ("main", "<rank>"), NONE);
+const EVOLVE_B: Role = writer(deed!(g => async move { evolve(&g, "b", "level").await }), ("b", "<level>"), NONE);
+
+/// Gives a branch a schema in which people have one property more, and no other that they did not have at first.
+async fn evolve(g: &Graph, branch: &str, property: &str) -> Result<Receipt> {
+    let text = SOCIAL.replacen("age: I32?", &format!("age: I32?\n {property}: I32 @default(3)"), 1);
+    let apply = SchemaApply { wish: omnigraph_engine::schema::parse(&text)?.into(), consent: true };
+    let options = WriteOptions { request_id: property.into(), ..WriteOptions::on(branch) };
+    g.apply_schema(&apply, &options).await.map(|(receipt, _)| receipt)
+}
+
 /// Two who meet on a graph.
 #[derive(Clone, Copy)]
 struct Meeting {
@@ -52,6 +64,16 @@ fn meetings_of_merges() -> Vec<Meeting> {
         meet("merges of two sources", three, &[MERGE_B, MERGE_C]),
         meet("merge beside the deletion of its source", three, &[MERGE_DOOMED, DELETE_B]),
         meet("merge beside the protection of its target", three, &[MERGE_B, PROTECT_MAIN]),
+    ]
+}
+
+fn meetings_of_schemas() -> Vec<Meeting> {
+    let meet = |name, before, roles| Meeting { name, before, roles };
+    vec![
+        meet("change of schema beside a write", ahead, &[EVOLVE, PUT_LATE]),
+        meet("change of schema beside another", ahead, &[EVOLVE, EVOLVE_ELSE]),
+        meet("change of schema beside a merge", three, &[EVOLVE, MERGE_B]),
+        meet("change of the schema of a source beside its merge", three, &[EVOLVE_B, MERGE_B]),
     ]
 }
 
@@ -206,6 +228,11 @@ fn sweep_both(meetings: fn() -> Vec<Meeting>, what: &str) {
 #[test]
 fn orders_of_a_merge_and_others_at_work() {
     sweep_both(meetings_of_merges, "merges");
+}
+
+#[test]
+fn orders_of_a_change_of_schema_and_others_at_work() {
+    sweep_both(meetings_of_schemas, "schemas");
 }
 
 #[test]

@@ -20,6 +20,7 @@ async fn refused(g: &Graph, name: &str, text: &str) -> (String, String) {
     (refusals[0].code.as_str().to_string(), refusals[0].remedy.clone())
 }
 
+// long: one line a case
 #[tokio::test]
 async fn what_rows_stand_against_is_refused_and_names_them() {
     let g = Stage::Populated.graph("refused").await;

@@ -21,7 +21,7 @@ const CASES: &[Case] = &[
         name: "add a nullable property",
         replace: &[("bio: String? @index", "bio: String? @index\n nick: String?")],
         steps: &["add Person.nick: String?"],
-        lines: |line| Some(line.replace(r#""photo""#, r#""photo""#)),
+        lines: same,
     },
     Case {
         name: "rename a property",

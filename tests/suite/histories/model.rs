@@ -217,13 +217,11 @@ pub(super) struct How {
 /// `kind name/id parts`.
 pub(super) type Clash = String;
 
+/// The kind of what stands against an entity, and its parts.
+type Against = (&'static str, Vec<&'static str>);
+
 /// What becomes of one entity: what is shown, what stands against it, and whether it was settled.
-fn one(
-    past: &Past,
-    ours: Option<&Image>,
-    theirs: Option<&Image>,
-    how: How,
-) -> (Option<Image>, Option<(&'static str, Vec<&'static str>)>, bool) {
+fn one(past: &Past, ours: Option<&Image>, theirs: Option<&Image>, how: How) -> (Option<Image>, Option<Against>, bool) {
     if ours == theirs || *past == Past::of(theirs) {
         return (ours.cloned(), None, false);
     }

@@ -164,7 +164,8 @@ impl Plan {
 
 /// Ranges that cover exactly those of the versions, in order, that go.
 fn runs(versions: impl Iterator<Item = u64>, goes: impl Fn(&u64) -> bool) -> Vec<(u64, u64)> {
-    let (mut runs, mut open): (Vec<(u64, u64)>, Option<(u64, u64)>) = (Vec::new(), None);
+    let mut runs = Vec::new();
+    let mut open: Option<(u64, u64)> = None;
     for version in versions {
         if goes(&version) {
             open = Some((open.map_or(version, |(first, _)| first), version));

@@ -1,3 +1,5 @@
+//! Joining schemas: what goes together, what does not.
+
 use super::*;
 use crate::model::SchemaWish;
 use crate::schema::assign_ids;

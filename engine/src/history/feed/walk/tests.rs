@@ -63,7 +63,7 @@ async fn messages_of_a_commit_follow_each_other_and_commits_alone_read_no_state(
         while told.len() < if has_changes { 6 } else { 4 } {
             told.push(match feed.try_next().await.unwrap().unwrap() {
                 FeedMessage::Begin(commit) => commit.id,
-                    FeedMessage::Schema(steps) => panic!("{steps:?}"),
+                FeedMessage::Schema(steps) => panic!("{steps:?}"),
                 FeedMessage::Changes(changes) => changes.iter().map(|c| c.id.as_str()).collect(),
                 FeedMessage::End { cursor } => Cursor::decode(&cursor).unwrap().told,
                 FeedMessage::Idle { .. } => panic!("idle"),
