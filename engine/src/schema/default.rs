@@ -108,8 +108,14 @@ mod tests {
     use super::*;
 
     fn of(source: &str) -> Option<Result<Value, String>> {
-        let schema = crate::schema::parse(&format!("node T {{ p: {source} }}")).unwrap();
-        default_of(&schema.types[0].properties[0])
+        let (ty, default) = source.split_once(" @default(").unwrap_or((source, ""));
+        let mut property =
+            crate::schema::parse(&format!("node T {{ p: {ty} }}")).unwrap().types[0].properties[0].clone();
+        if let Some(arguments) = default.strip_suffix(')') {
+            let annotation = Annotation { name: DEFAULT.to_string(), arguments: arguments.to_string() };
+            property.annotations.push(annotation);
+        }
+        default_of(&property)
     }
 
     #[test]

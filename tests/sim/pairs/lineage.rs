@@ -194,7 +194,7 @@ fn check_merges(stock: &Stock, all: &[CommitInfo]) -> Checked {
     for merge in all.iter().filter(|commit| commit.operation == "merge") {
         let source = &merge.request_id[..1];
         let brought = by_id[merge.parents[1].as_str()];
-        let is_late = brought.request_id == "late" && brought.branch == source;
+        let is_late = ["late", "level"].contains(&brought.request_id.as_str()) && brought.branch == source;
         if brought.id != stock.heads[source] && !is_late {
             return Err(format!("a merge has other parents: {merge:#?}, {brought:#?}"));
         }

@@ -129,5 +129,5 @@ fn nothing_that_a_server_says_moves_the_cursor() {
     let mut plan = plan();
     plan.steps[0].description = "a\u{1b}[2Jb\nc".into();
     let text = plan_text(&plan, "main", "c", Paint::Plain);
-    assert!(!text.contains('\u{1b}') && text.lines().count() == 9, "{text}");
+    assert!(!text.contains('\u{1b}') && text.lines().count() == 10, "{text}");
 }

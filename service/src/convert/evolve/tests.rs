@@ -99,7 +99,7 @@ fn renames_come_back_and_half_of_one_is_refused() {
         (rename(node(""), "B"), "renames[0].type.type_name"),
         (rename(node("A"), ""), "renames[0].new_name"),
     ] {
-        let definition = v1::SchemaDefinition { form: Some(Form::Source(String::new())) };
+        let definition = v1::SchemaDefinition { form: Some(Form::Source("node A {}".into())) };
         let error = wish_to_engine(Some(definition), vec![wrong]).unwrap_err();
         assert_eq!((error.reason(), error.metadata()["field"].as_str()), (Reason::InvalidArgument, field));
     }
@@ -110,7 +110,7 @@ fn nothing_is_dropped_by_omission() {
     let error = wish_to_engine(None, Vec::new()).unwrap_err();
     assert_eq!((error.reason(), error.metadata()["field"].as_str()), (Reason::InvalidArgument, "schema"));
     let empty = v1::SchemaDefinition { form: Some(Form::Source(String::new())) };
-    assert_eq!(wish_to_engine(Some(empty), Vec::new()).unwrap(), SchemaWish::default());
+    assert_eq!(wish_to_engine(Some(empty), Vec::new()).unwrap_err().reason(), Reason::InvalidSchema);
 }
 
 #[test]
